@@ -1,0 +1,326 @@
+//! Multiply matrices: rows by an operand that was packed once, and sums over rows.
+//!
+//! All tiles of a step multiply by the same weights, so these are packed once per step into panels
+//! that the innermost loop reads in order; a general product would pack them again in every call.
+//! Every element is one chain of fused multiply-adds over the depth, in chunks that depend on the
+//! depth alone: the result of a row is the same bits whatever rows stand beside it.
+
+use pulp::{Simd, WithSimd};
+
+use crate::real::Real;
+
+/// Rows of the block of results that stays in registers; its columns are two vectors.
+const BLOCK_ROWS: usize = 6;
+/// Depth of a panel that stays in the first-level cache beside the rows that it meets.
+const DEPTH: usize = 320;
+/// Rows of data that one pass of a sum over rows takes, and the most result rows it covers.
+const SUM_DEPTH: usize = 256;
+const SUM_ROWS: usize = 240;
+
+/// Values that [`Accumulate`] needs for packing its operands.
+pub(super) const SCRATCH: usize = SUM_DEPTH * (SUM_ROWS + 64);
+
+/// Length of an operand `[depth, cols]` when packed.
+pub(super) fn packed_len(lanes: usize, depth: usize, cols: usize) -> usize {
+    depth * cols.next_multiple_of(lanes)
+}
+
+/// Columns of the panel that starts at column `col`: two vectors, or one for a short rest.
+#[inline(always)]
+fn panel_width(lanes: usize, cols: usize, col: usize) -> usize {
+    if cols - col > lanes { 2 * lanes } else { lanes }
+}
+
+/// Packs the panels that start in columns `from..to` of an operand `[depth, cols]`, whose element
+/// `(p, j)` is at `source + p·stride.0 + j·stride.1`. `from` must be the start of a panel.
+///
+/// # Safety
+/// The operand must be readable, and `packed` must have room for [`packed_len`] values.
+#[expect(clippy::too_many_arguments, reason = "a matrix, its strides and a range of it")]
+pub(super) unsafe fn pack<T: Real>(
+    lanes: usize,
+    source: *const T,
+    stride: (usize, usize),
+    depth: usize,
+    cols: usize,
+    from: usize,
+    to: usize,
+    packed: *mut T,
+) {
+    let mut col = from;
+    while col < to.min(cols) {
+        let width = panel_width(lanes, cols, col);
+        let real = width.min(cols - col);
+        for p in 0..depth {
+            // SAFETY: p < depth and col + j < cols stay in the operand; earlier panels together
+            // take depth·col values of `packed`.
+            unsafe {
+                let row = packed.add(depth * col + p * width);
+                let from = source.add(p * stride.0 + col * stride.1);
+                for j in 0..real {
+                    *row.add(j) = *from.add(j * stride.1);
+                }
+                for j in real..width {
+                    *row.add(j) = T::default();
+                }
+            }
+        }
+        col += width;
+    }
+}
+
+#[inline(always)]
+unsafe fn load<T: Real, S: Simd>(from: *const T) -> T::Vector<S> {
+    // SAFETY: the caller vouches for a whole vector of readable values.
+    unsafe { from.cast::<T::Vector<S>>().read_unaligned() }
+}
+
+#[inline(always)]
+unsafe fn store<T: Real, S: Simd>(to: *mut T, value: T::Vector<S>) {
+    // SAFETY: the caller vouches for a whole vector of writable values.
+    unsafe { to.cast::<T::Vector<S>>().write_unaligned(value) }
+}
+
+/// A block of results: `M` rows of at most `N` vectors.
+struct Results<T> {
+    at: *mut T,
+    stride: usize,
+    width: usize,
+    /// Add to what is there instead of overwriting it.
+    add: bool,
+}
+
+/// `results[i][j] (+)= Σ_p a[i·step.0 + p·step.1] · b[p·N·lanes + j]`
+///
+/// # Safety
+/// All of these elements must be valid, and `results` must not overlap the operands.
+#[inline(always)]
+unsafe fn block<T: Real, S: Simd, const M: usize, const N: usize>(
+    simd: S,
+    depth: usize,
+    mut a: *const T,
+    step: (usize, usize),
+    mut b: *const T,
+    results: &Results<T>,
+) {
+    let lanes = T::lanes::<S>();
+    let mut sums = [[T::splat(simd, T::default()); N]; M];
+    for _ in 0..depth {
+        // SAFETY: guaranteed by the caller for every p < depth.
+        unsafe {
+            let mut right = [T::splat(simd, T::default()); N];
+            for (j, right) in right.iter_mut().enumerate() {
+                *right = load::<T, S>(b.add(j * lanes));
+            }
+            for (i, sums) in sums.iter_mut().enumerate() {
+                let left = T::splat(simd, *a.add(i * step.0));
+                for j in 0..N {
+                    sums[j] = T::vector_fma(simd, left, right[j], sums[j]);
+                }
+            }
+            a = a.add(step.1);
+            b = b.add(N * lanes);
+        }
+    }
+    for (i, sums) in sums.iter().enumerate() {
+        // SAFETY: row i of the results has `width` values; narrow ones go through `spill`, which is
+        // larger than two vectors of any instruction set.
+        unsafe {
+            let row = results.at.add(i * results.stride);
+            let mut spill = [T::default(); 64];
+            let narrow = results.width < N * lanes;
+            let to = if narrow { spill.as_mut_ptr() } else { row };
+            if narrow && results.add {
+                std::ptr::copy_nonoverlapping(row, to, results.width);
+            }
+            for (j, &sum) in sums.iter().enumerate() {
+                let to = to.add(j * lanes);
+                store::<T, S>(to, if results.add { T::vector_add(simd, load::<T, S>(to), sum) } else { sum });
+            }
+            if narrow {
+                std::ptr::copy_nonoverlapping(to, row, results.width);
+            }
+        }
+    }
+}
+
+/// [`block`] with the number of rows and vectors as run-time values.
+#[inline(always)]
+unsafe fn block_of<T: Real, S: Simd>(
+    simd: S,
+    size: (usize, usize),
+    depth: usize,
+    a: *const T,
+    step: (usize, usize),
+    b: *const T,
+    results: Results<T>,
+) {
+    macro_rules! cases {
+        ($($m:literal)*) => {
+            match size {
+                $(
+                    // SAFETY: guaranteed by the caller.
+                    ($m, 1) => unsafe { block::<T, S, $m, 1>(simd, depth, a, step, b, &results) },
+                    // SAFETY: guaranteed by the caller.
+                    ($m, _) => unsafe { block::<T, S, $m, 2>(simd, depth, a, step, b, &results) },
+                )*
+                _ => unreachable!("blocks have 1 to 6 rows"),
+            }
+        };
+    }
+    cases!(1 2 3 4 5 6)
+}
+
+/// `c = a · b` for `rows` rows, with `b` packed by [`pack`].
+pub(super) struct Product<T> {
+    pub(super) rows: usize,
+    pub(super) depth: usize,
+    pub(super) cols: usize,
+    pub(super) a: *const T,
+    pub(super) a_stride: usize,
+    pub(super) packed: *const T,
+    pub(super) c: *mut T,
+    pub(super) c_stride: usize,
+}
+
+impl<T: Real> WithSimd for Product<T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let lanes = T::lanes::<S>();
+        let chunk = self.depth.div_ceil(self.depth.div_ceil(DEPTH));
+        for p in (0..self.depth).step_by(chunk) {
+            let depth = chunk.min(self.depth - p);
+            let mut col = 0;
+            while col < self.cols {
+                let width = panel_width(lanes, self.cols, col);
+                for row in (0..self.rows).step_by(BLOCK_ROWS) {
+                    let rows = BLOCK_ROWS.min(self.rows - row);
+                    // SAFETY: whoever built the product vouches for its operands; all indices stay
+                    // below rows, depth and cols, and padded columns go to the spill only.
+                    unsafe {
+                        let results = Results {
+                            at: self.c.add(row * self.c_stride + col),
+                            stride: self.c_stride,
+                            width: width.min(self.cols - col),
+                            add: p > 0,
+                        };
+                        let a = self.a.add(row * self.a_stride + p);
+                        let b = self.packed.add(self.depth * col + p * width);
+                        block_of(simd, (rows, width / lanes), depth, a, (self.a_stride, 1), b, results);
+                    }
+                }
+                col += width;
+            }
+        }
+    }
+}
+
+/// One product of a sum over rows.
+#[derive(Clone, Copy)]
+pub(super) struct SumTerm<T> {
+    pub(super) a: *const T,
+    pub(super) a_stride: usize,
+    pub(super) b: *const T,
+    pub(super) b_stride: usize,
+    pub(super) negative: bool,
+}
+
+/// `c (+)= Σ ± aᵀb` over `depth` rows of each term; `c` is `[rows, cols]` without gaps.
+pub(super) struct Accumulate<'t, T> {
+    pub(super) terms: &'t [SumTerm<T>],
+    pub(super) depth: usize,
+    pub(super) rows: usize,
+    pub(super) cols: usize,
+    pub(super) c: *mut T,
+    pub(super) add: bool,
+    /// Room for [`SCRATCH`] values.
+    pub(super) scratch: *mut T,
+}
+
+impl<T: Real> Accumulate<'_, T> {
+    /// Packs columns `from .. from + width` of one operand of rows `start .. start + depth` (counted
+    /// over all terms) into rows of `padded` values.
+    #[inline(always)]
+    unsafe fn pack(&self, left: bool, range: (usize, usize), from: usize, width: usize, padded: usize, to: *mut T) {
+        let (mut term, mut row) = (range.0 / self.depth, range.0 % self.depth);
+        for p in 0..range.1 {
+            let t = &self.terms[term];
+            let (base, stride) = if left { (t.a, t.a_stride) } else { (t.b, t.b_stride) };
+            // SAFETY: row < depth and from + width are inside the operand, by whoever built the
+            // sum; `to` has room for `padded` values in each row.
+            unsafe {
+                let (from, to) = (base.add(row * stride + from), to.add(p * padded));
+                for j in 0..width {
+                    *to.add(j) = if left && t.negative { -*from.add(j) } else { *from.add(j) };
+                }
+                for j in width..padded {
+                    *to.add(j) = T::default();
+                }
+            }
+            row += 1;
+            if row == self.depth {
+                (term, row) = (term + 1, 0);
+            }
+        }
+    }
+}
+
+impl<T: Real> WithSimd for Accumulate<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let lanes = T::lanes::<S>();
+        let total = self.terms.len() * self.depth;
+        let chunk = total.div_ceil(total.div_ceil(SUM_DEPTH));
+        for top in (0..self.rows).step_by(SUM_ROWS) {
+            let rows = SUM_ROWS.min(self.rows - top);
+            for start in (0..total).step_by(chunk) {
+                let depth = chunk.min(total - start);
+                // SAFETY: SUM_ROWS is a multiple of BLOCK_ROWS, so the left panels take at most
+                // SUM_DEPTH·SUM_ROWS values of the scratch and the right panel fits behind them;
+                // results stay below rows and cols.
+                unsafe {
+                    let right = self.scratch.add(SUM_DEPTH * SUM_ROWS);
+                    for row in (0..rows).step_by(BLOCK_ROWS) {
+                        let height = BLOCK_ROWS.min(rows - row);
+                        let to = self.scratch.add(row * depth);
+                        self.pack(true, (start, depth), top + row, height, BLOCK_ROWS, to);
+                    }
+                    let mut col = 0;
+                    while col < self.cols {
+                        let width = panel_width(lanes, self.cols, col);
+                        let real = width.min(self.cols - col);
+                        self.pack(false, (start, depth), col, real, width, right);
+                        for row in (0..rows).step_by(BLOCK_ROWS) {
+                            let results = Results {
+                                at: self.c.add((top + row) * self.cols + col),
+                                stride: self.cols,
+                                width: real,
+                                add: self.add || start > 0,
+                            };
+                            let size = (BLOCK_ROWS.min(rows - row), width / lanes);
+                            let left = self.scratch.add(row * depth);
+                            block_of(simd, size, depth, left, (1, BLOCK_ROWS), right, results);
+                        }
+                        col += width;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Values in a vector of the instruction set found.
+pub(super) struct Lanes<T>(pub(super) std::marker::PhantomData<T>);
+
+impl<T: Real> WithSimd for Lanes<T> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> usize {
+        T::lanes::<S>()
+    }
+}

@@ -1,0 +1,353 @@
+//! Run programs on the CPU: tiles of rows over threads, each tile through the whole row stage.
+//!
+//! Rows are divided into *shards*, by their number alone and not by the number of threads. Each
+//! shard adds up its own sums over rows, tile by tile, and the shards' sums are added in order: the
+//! same seed gives the same bits on any number of threads.
+
+mod group;
+mod matmul;
+mod memory;
+mod pool;
+mod prepare;
+mod steps;
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use pulp::Arch;
+
+use self::group::Code;
+use self::matmul::Lanes;
+use self::memory::{Frame, Memory};
+use self::pool::Pool;
+use self::prepare::{PackTask, Prepared, Wave, prepare, sums_scratch};
+use self::steps::{Engine, Worker};
+use crate::error::RunError;
+use crate::plan::{Named, Plan, Program, RowStage, Source, Stage, Step};
+use crate::real::Real;
+use crate::shape::Rows;
+use crate::store::Store;
+
+/// How a program is prepared for the CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuOptions {
+    /// Most rows that a run may have.
+    pub rows: usize,
+    /// Threads; 0 for one per core. The results do not depend on it.
+    pub threads: usize,
+    /// Most rows that go through the row stage together. Sums over rows are rounded differently
+    /// for different values.
+    pub tile_rows: usize,
+    /// Most shards that a batch is divided into. Sums over rows are rounded differently for
+    /// different values.
+    pub shards: usize,
+}
+
+impl CpuOptions {
+    /// The usual settings for batches of up to `rows` rows.
+    pub fn for_rows(rows: usize) -> Self {
+        CpuOptions { rows, threads: 0, tile_rows: 64, shards: 16 }
+    }
+}
+
+/// What a run is given beside the store.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'r, T> {
+    /// Rows of the batch.
+    pub rows: usize,
+    /// Values of the inputs, by name.
+    pub inputs: &'r [(&'r str, &'r [T])],
+    /// Data sets of bytes, by name.
+    pub data: &'r [(&'r str, &'r [u8])],
+    /// Indices into data sets, by name, one for each row of the batch.
+    pub indices: &'r [(&'r str, &'r [u32])],
+    /// Seed of the random draws.
+    pub seed: u64,
+    /// Number of the step, which gives every step its own draws.
+    pub step: u64,
+    /// Number of the batch's first row, which gives every row of a data set its own draws.
+    pub row_offset: u64,
+}
+
+impl<T> Default for Run<'_, T> {
+    fn default() -> Self {
+        Run { rows: 1, inputs: &[], data: &[], indices: &[], seed: 0, step: 0, row_offset: 0 }
+    }
+}
+
+/// A program prepared to run on the CPU, with all the memory it needs.
+pub struct Executable<T: Real> {
+    plan: Arc<Plan>,
+    options: CpuOptions,
+    engine: Engine<T>,
+    pool: Pool,
+    stages: Vec<Prepared>,
+    workers: Vec<Worker<T>>,
+    /// What the engine's memory points to.
+    constants: Vec<Vec<T>>,
+    outputs: Vec<Vec<T>>,
+    fixed: Vec<T>,
+    accumulators: Vec<T>,
+    packed: Vec<T>,
+    rows: usize,
+}
+
+/// Hands each worker its own memory.
+struct Workers<T>(*mut Worker<T>);
+
+// SAFETY: the pool runs each worker number on one thread at a time.
+unsafe impl<T> Sync for Workers<T> {}
+
+impl<T> Workers<T> {
+    /// # Safety
+    /// Only the thread that is worker `worker` in the current round may call this, and only once
+    /// per task.
+    #[expect(clippy::mut_from_ref, reason = "each worker's memory is reached by that worker alone")]
+    unsafe fn get(&self, worker: usize) -> &mut Worker<T> {
+        // SAFETY: guaranteed by the caller.
+        unsafe { &mut *self.0.add(worker) }
+    }
+}
+
+impl Program {
+    /// Prepares the program to run on the CPU.
+    pub fn on_cpu<T: Real>(&self, options: CpuOptions) -> Executable<T> {
+        Executable::new(self.plan.clone(), options)
+    }
+}
+
+impl<T: Real> Executable<T> {
+    fn new(plan: Arc<Plan>, options: CpuOptions) -> Self {
+        let arch = Arch::new();
+        let lanes = arch.dispatch(Lanes::<T>(PhantomData));
+        let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
+        let threads = if options.threads == 0 { cores() } else { options.threads };
+        let options = CpuOptions {
+            rows: options.rows.max(1),
+            threads,
+            tile_rows: options.tile_rows.max(1),
+            shards: options.shards.max(1),
+        };
+        let stages: Vec<Prepared> = plan.stages.iter().map(|s| prepare(&plan, s, lanes)).collect();
+        let codes = || stages.iter().flat_map(Prepared::codes);
+        let most = |f: &dyn Fn(&Code) -> usize| codes().map(f).max().unwrap_or(0);
+        let (scratch, values) = (most(&Code::scratch), most(&Code::values));
+        let steps = || {
+            plan.stages.iter().flat_map(|stage| match stage {
+                Stage::Fixed { waves } => waves.iter().flatten().collect::<Vec<_>>(),
+                Stage::Rows(rows) => rows.steps.iter().collect(),
+            })
+        };
+        let terms = steps().map(|s| if let Step::Accumulate { terms, .. } = s { terms.len() } else { 1 });
+        let terms = terms.max().unwrap_or(1);
+        let sums = steps().map(|step| sums_scratch(step, lanes)).max().unwrap_or(0);
+        let width = plan.stages.iter().map(Stage::width).max().unwrap_or(0);
+        let tile_rows = options.tile_rows.min(options.rows);
+        let worker = |_| Worker {
+            tile: vec![T::default(); width * tile_rows],
+            scratch: vec![T::default(); scratch],
+            sums: vec![T::default(); sums],
+            pointers: vec![std::ptr::null_mut(); values],
+            terms: Vec::with_capacity(terms),
+        };
+        let packed = stages.iter().map(|s| match s {
+            Prepared::Rows { packed, .. } => packed.last().copied().unwrap_or(0),
+            Prepared::Fixed(_) => 0,
+        });
+        let packed = packed.max().unwrap_or(0);
+        let pool = Pool::new(threads);
+        let values = |c: &Arc<[f64]>| c.iter().map(|&x| T::from_f64(x)).collect::<Vec<T>>();
+        let output_len = |o: &Named| match o.shape.rows {
+            Rows::Batch => options.rows * o.shape.cols,
+            Rows::Fixed(n) => n * o.shape.cols,
+        };
+        let shards = shards(options.rows, &options);
+        let mut executable = Executable {
+            engine: Engine { arch, lanes, memory: Memory::new(&plan) },
+            workers: (0..pool.workers()).map(worker).collect(),
+            pool,
+            stages,
+            constants: plan.constants.iter().map(values).collect(),
+            outputs: plan.outputs.iter().map(|o| vec![T::default(); output_len(o)]).collect(),
+            fixed: vec![T::default(); plan.fixed_len],
+            accumulators: vec![T::default(); plan.accumulator_len * shards],
+            packed: vec![T::default(); packed],
+            rows: 0,
+            plan,
+            options: CpuOptions { tile_rows, ..options },
+        };
+        executable.engine.memory.constants = executable.constants.iter().map(|c| c.as_ptr()).collect();
+        executable
+    }
+
+    /// The settings in force.
+    pub fn options(&self) -> CpuOptions {
+        self.options
+    }
+
+    /// Bytes of working memory, all of which is allocated beforehand. Parameters, inputs and data
+    /// sets are not counted.
+    pub fn bytes(&self) -> usize {
+        let worker = |w: &Worker<T>| w.tile.len() + w.scratch.len() + w.sums.len();
+        let all = self.fixed.len() + self.accumulators.len() + self.packed.len();
+        let outputs: usize = self.outputs.iter().map(Vec::len).sum();
+        let constants: usize = self.constants.iter().map(Vec::len).sum();
+        let workers: usize = self.workers.iter().map(worker).sum();
+        (all + outputs + constants + workers) * size_of::<T>()
+    }
+
+    /// Value of an output after the last run, row by row.
+    pub fn output(&self, name: &str) -> Option<&[T]> {
+        let i = self.plan.outputs.iter().position(|o| *o.name == *name)?;
+        let shape = self.plan.outputs[i].shape;
+        let rows = if shape.is_batch() { self.rows } else { shape.fixed_rows() };
+        Some(&self.outputs[i][..rows * shape.cols])
+    }
+
+    /// Runs the program once. Nothing is changed if it cannot start.
+    pub fn run(&mut self, store: &mut Store<T>, run: &Run<'_, T>) -> Result<(), RunError> {
+        self.bind(store, run)?;
+        let plan = self.plan.clone();
+        let workers = Workers(self.workers.as_mut_ptr());
+        for (stage, prepared) in plan.stages.iter().zip(&self.stages) {
+            match (stage, prepared) {
+                (Stage::Fixed { waves }, Prepared::Fixed(prepared)) => {
+                    for (steps, wave) in waves.iter().zip(prepared) {
+                        self.fixed_wave(&workers, steps, wave);
+                    }
+                }
+                (Stage::Rows(rows), Prepared::Rows { codes, packs, packed }) => {
+                    self.pack(rows, packs, packed);
+                    self.row_stage(&workers, rows, codes, packed);
+                }
+                _ => unreachable!("stages are prepared in order"),
+            }
+        }
+        self.rows = run.rows;
+        Ok(())
+    }
+
+    /// Checks everything that is given and notes where it is.
+    fn bind(&mut self, store: &mut Store<T>, run: &Run<'_, T>) -> Result<(), RunError> {
+        let plan = &self.plan;
+        if run.rows == 0 || run.rows > self.options.rows {
+            return Err(RunError::Rows { found: run.rows, most: self.options.rows });
+        }
+        let memory = &mut self.engine.memory;
+        for (i, input) in plan.inputs.iter().enumerate() {
+            let values = find("input", &input.name, run.inputs)?;
+            let rows = if input.shape.is_batch() { run.rows } else { input.shape.fixed_rows() };
+            check_size("input", &input.name, values.len(), rows * input.shape.cols)?;
+            memory.inputs[i] = values.as_ptr();
+        }
+        for (i, name) in plan.indices.iter().enumerate() {
+            let values = find("index", name, run.indices)?;
+            check_size("index", name, values.len(), run.rows)?;
+            memory.indices[i] = values.as_ptr();
+        }
+        for (i, data) in plan.data.iter().enumerate() {
+            let bytes = find("data set", &data.name, run.data)?;
+            let rows = bytes.len() / data.shape.cols;
+            check_size("data set", &data.name, bytes.len(), rows * data.shape.cols)?;
+            memory.data[i] = bytes.as_ptr();
+        }
+        for (data, index) in gathers(plan) {
+            let bytes = find("data set", &plan.data[data].name, run.data)?;
+            let rows = bytes.len() / plan.data[data].shape.cols;
+            let values = find("index", &plan.indices[index], run.indices)?;
+            if let Some(&row) = values.iter().find(|&&row| row as usize >= rows) {
+                let (index, data) = (plan.indices[index].to_string(), plan.data[data].name.to_string());
+                return Err(RunError::IndexOutOfRange { index, data, row, rows });
+            }
+        }
+        for (i, parameter) in plan.parameters.iter().enumerate() {
+            let shape = [parameter.shape.fixed_rows(), parameter.shape.cols];
+            memory.parameters[i] = store.expect_mut(&parameter.name, shape)?.values.as_mut_ptr();
+        }
+        for (pointer, output) in memory.outputs.iter_mut().zip(&mut self.outputs) {
+            *pointer = output.as_mut_ptr();
+        }
+        memory.fixed = self.fixed.as_mut_ptr();
+        memory.packed = self.packed.as_mut_ptr();
+        memory.accumulators = self.accumulators.as_mut_ptr();
+        memory.batch = run.rows;
+        memory.shards = shards(run.rows, &self.options);
+        (memory.seed, memory.step, memory.row_offset) = (run.seed, run.step, run.row_offset);
+        Ok(())
+    }
+
+    fn fixed_wave(&self, workers: &Workers<T>, steps: &[Step], wave: &Wave) {
+        let engine = &self.engine;
+        self.pool.run(wave.tasks.len(), &|task, worker| {
+            let (step, rows) = &wave.tasks[task];
+            // SAFETY: this thread is `worker` for the duration of the task.
+            let worker = unsafe { workers.get(worker) };
+            match &wave.codes[*step] {
+                Some(code) => engine.group(code, &Frame::fixed(), rows.clone(), worker),
+                None => engine.fixed_product(&steps[*step], &Frame::fixed(), worker),
+            }
+        });
+    }
+
+    /// Lays out the right operands of the stage's products.
+    fn pack(&self, stage: &RowStage, tasks: &[PackTask], packed: &[usize]) {
+        let engine = &self.engine;
+        self.pool.run(tasks.len(), &|task, _| engine.pack(stage, &tasks[task], packed));
+    }
+
+    fn row_stage(&self, workers: &Workers<T>, stage: &RowStage, codes: &[Option<Code>], packed: &[usize]) {
+        let (engine, targets, tile_rows) = (&self.engine, &self.plan.targets, self.options.tile_rows);
+        let (rows, shards) = (engine.memory.batch, engine.memory.shards);
+        self.pool.run(shards, &|shard, worker| {
+            // SAFETY: this thread is `worker` for the duration of the task.
+            let worker = unsafe { workers.get(worker) };
+            for &t in &stage.clears {
+                let len = targets[t].rows * targets[t].cols;
+                // SAFETY: the shard's sums belong to this task.
+                let sums = unsafe { std::slice::from_raw_parts_mut(engine.memory.target(t, shard), len) };
+                sums.fill(T::default());
+            }
+            let (start, end) = (shard * rows / shards, (shard + 1) * rows / shards);
+            let tiles = (end - start).div_ceil(tile_rows);
+            let cut = |i| start + i * (end - start) / tiles;
+            for tile in 0..tiles {
+                let frame = Frame {
+                    tile: worker.tile.as_mut_ptr(),
+                    tile_offsets: stage.offsets.as_ptr(),
+                    tile_rows,
+                    first_row: cut(tile),
+                    shard,
+                    first_tile: tile == 0,
+                };
+                engine.tile(stage, codes, packed, &frame, cut(tile + 1) - cut(tile), worker);
+            }
+        });
+    }
+}
+
+/// Shards for a batch: the largest power of two that leaves each a tile's worth of rows.
+fn shards(rows: usize, options: &CpuOptions) -> usize {
+    let most = (2 * rows / options.tile_rows.max(1)).clamp(1, options.shards);
+    1 << most.ilog2()
+}
+
+fn gathers(plan: &Plan) -> impl Iterator<Item = (usize, usize)> + '_ {
+    let rows = plan.stages.iter().filter_map(|s| if let Stage::Rows(rows) = s { Some(rows) } else { None });
+    let groups = rows.flat_map(|r| &r.steps).filter_map(|s| if let Step::Group(g) = s { Some(g) } else { None });
+    groups.flat_map(|g| &g.sources).filter_map(|s| match s {
+        Source::Gather { data, index } => Some((*data, *index)),
+        _ => None,
+    })
+}
+
+fn find<'v, V: ?Sized>(kind: &'static str, name: &str, given: &[(&str, &'v V)]) -> Result<&'v V, RunError> {
+    let found = given.iter().find(|(n, _)| *n == name).map(|(_, values)| *values);
+    found.ok_or_else(|| RunError::Missing { kind, name: name.into() })
+}
+
+fn check_size(kind: &'static str, name: &str, found: usize, expected: usize) -> Result<(), RunError> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(RunError::Size { kind, name: name.into(), expected, found })
+}

@@ -1,0 +1,136 @@
+//! Run single steps of a plan on one worker.
+
+use std::ops::Range;
+
+use pulp::Arch;
+
+use super::group::{self, Code};
+use super::matmul::{self, Accumulate, Product, SumTerm};
+use super::memory::{Frame, Memory};
+use super::prepare::PackTask;
+use crate::op::Transpose;
+use crate::plan::{Pack, RowStage, Step, View};
+use crate::real::Real;
+
+/// What all workers share.
+pub(super) struct Engine<T> {
+    pub(super) arch: Arch,
+    pub(super) lanes: usize,
+    pub(super) memory: Memory<T>,
+}
+
+/// A worker's own memory.
+pub(super) struct Worker<T> {
+    pub(super) tile: Vec<T>,
+    pub(super) scratch: Vec<T>,
+    pub(super) sums: Vec<T>,
+    pub(super) pointers: Vec<*mut T>,
+    pub(super) terms: Vec<SumTerm<T>>,
+}
+
+// SAFETY: the pointers are scratch space, filled anew by every task that uses them.
+unsafe impl<T: Real> Send for Worker<T> {}
+
+impl<T: Real> Engine<T> {
+    /// Lays out some columns of a right operand.
+    pub(super) fn pack(&self, stage: &RowStage, task: &PackTask, packed: &[usize]) {
+        let Pack { view, transposed, depth, cols } = stage.packs[task.pack];
+        let stride = if transposed { (1, view.stride) } else { (view.stride, 1) };
+        // SAFETY: the view is a fixed matrix of that shape, and no other task packs these columns.
+        unsafe {
+            let source = self.memory.first(&Frame::fixed(), view);
+            let to = self.memory.packed.add(packed[task.pack]);
+            matmul::pack(self.lanes, source, stride, depth, cols, task.cols.start, task.cols.end, to);
+        }
+    }
+
+    /// Takes a tile of rows through a row stage.
+    pub(super) fn tile(
+        &self,
+        stage: &RowStage,
+        codes: &[Option<Code>],
+        packed: &[usize],
+        frame: &Frame<T>,
+        rows: usize,
+        worker: &mut Worker<T>,
+    ) {
+        for (step, code) in stage.steps.iter().zip(codes) {
+            match (step, code) {
+                (Step::Group(_), Some(code)) => self.group(code, frame, 0..rows, worker),
+                (&Step::Product { a, pack, out }, _) => {
+                    let Pack { depth, cols, .. } = stage.packs[pack];
+                    // SAFETY: the views have `rows` rows in this tile, and the operand was packed.
+                    let product = unsafe {
+                        Product {
+                            rows,
+                            depth,
+                            cols,
+                            a: self.memory.row(frame, a, 0),
+                            a_stride: a.stride,
+                            packed: self.memory.packed.add(packed[pack]),
+                            c: self.memory.row(frame, out, 0),
+                            c_stride: out.stride,
+                        }
+                    };
+                    self.arch.dispatch(product);
+                }
+                (Step::Accumulate { into, cols, terms }, _) => {
+                    worker.terms.clear();
+                    // SAFETY: the views have `rows` rows in this tile.
+                    let at = |view: View| unsafe { self.memory.row(frame, view, 0) }.cast_const();
+                    worker.terms.extend(terms.iter().map(|t| SumTerm {
+                        a: at(t.a),
+                        a_stride: t.a.stride,
+                        b: at(t.b),
+                        b_stride: t.b.stride,
+                        negative: t.negative,
+                    }));
+                    // SAFETY: the shard's sums belong to this task.
+                    let c = unsafe { self.memory.target(into.target, frame.shard).add(into.row * cols) };
+                    self.arch.dispatch(Accumulate {
+                        terms: &worker.terms,
+                        depth: rows,
+                        rows: into.rows,
+                        cols: *cols,
+                        c,
+                        add: !(into.first && frame.first_tile),
+                        scratch: worker.sums.as_mut_ptr(),
+                    });
+                }
+                _ => unreachable!("products of fixed matrices are in fixed stages"),
+            }
+        }
+    }
+
+    pub(super) fn group(&self, code: &Code, frame: &Frame<T>, rows: Range<usize>, worker: &mut Worker<T>) {
+        let (memory, scratch) = (&self.memory, worker.scratch.as_mut_ptr());
+        let pointers = &mut worker.pointers[..];
+        self.arch.dispatch(group::Run { code, memory, frame, rows, scratch, pointers });
+    }
+
+    pub(super) fn fixed_product(&self, step: &Step, frame: &Frame<T>, worker: &mut Worker<T>) {
+        let Step::FixedProduct { transpose, a, b, out } = step else {
+            unreachable!("fixed stages have groups and products")
+        };
+        let ((a, a_size), (b, b_size)) = (*a, *b);
+        // SAFETY: the plan gives the views their sizes; `sums` was sized for this step.
+        unsafe {
+            let (left, right) = (self.memory.first(frame, a), self.memory.first(frame, b));
+            let (c, scratch) = (self.memory.first(frame, *out), worker.sums.as_mut_ptr());
+            if *transpose == Transpose::Left {
+                let term = SumTerm { a: left, a_stride: a.stride, b: right, b_stride: b.stride, negative: false };
+                let terms = &[term];
+                let (depth, rows, cols) = (a_size[0], a_size[1], b_size[1]);
+                self.arch.dispatch(Accumulate { terms, depth, rows, cols, c, add: false, scratch });
+                return;
+            }
+            let transposed = *transpose == Transpose::Right;
+            let stride = if transposed { (1, b.stride) } else { (b.stride, 1) };
+            let (depth, cols) = if transposed { (b_size[1], b_size[0]) } else { (b_size[0], b_size[1]) };
+            matmul::pack(self.lanes, right, stride, depth, cols, 0, cols, scratch);
+            let (a_stride, c_stride) = (a.stride, out.stride);
+            let (rows, packed) = (a_size[0], scratch);
+            self.arch.dispatch(Product { rows, depth, cols, a: left, a_stride, packed, c, c_stride });
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Differentiate expressions into expressions, by one rule per operation.
+
+use std::collections::HashMap;
+
+use crate::error::ShapeError;
+use crate::expr::Expr;
+use crate::graph::{Graph, NodeId};
+use crate::op::{Binary, Op, Transpose, Unary};
+use crate::shape::{Rows, Shape};
+
+impl Graph {
+    /// Derivatives of a scalar expression with respect to each of `wrt`, as expressions of the
+    /// shapes of `wrt` that can be differentiated again.
+    ///
+    /// `wrt` may be any expressions, not only inputs: each is taken as a variable of its own.
+    #[track_caller]
+    pub fn grad<'g>(&'g self, scalar: Expr<'g>, wrt: &[Expr<'g>]) -> Vec<Expr<'g>> {
+        if scalar.shape() != Shape::SCALAR {
+            ShapeError::new("grad", &[scalar.shape()], "a derivative is taken of one number").raise();
+        }
+        self.pull_back(scalar, self.constant(1.0), wrt)
+    }
+
+    /// Per-row derivative of an energy `[N, 1]` with respect to `z`: row `i` of the result is the
+    /// derivative of row `i` of the energy. `force = -graph.row_grad(energy, z)`.
+    #[track_caller]
+    pub fn row_grad<'g>(&'g self, energy: Expr<'g>, z: Expr<'g>) -> Expr<'g> {
+        let (shape, of) = (energy.shape(), z.shape());
+        if shape.cols != 1 || shape.rows != of.rows {
+            let why = "the energy needs one column and the rows of the variable";
+            ShapeError::new("row_grad", &[shape, of], why).raise();
+        }
+        self.pull_back(energy, self.constant(1.0).broadcast_to(shape), &[z])[0]
+    }
+
+    /// The derivative of `Σ seed·y` with respect to each of `wrt`, for a weight of every value of
+    /// `y`: a vector-Jacobian product.
+    #[track_caller]
+    pub fn pull_back<'g>(&'g self, y: Expr<'g>, seed: Expr<'g>, wrt: &[Expr<'g>]) -> Vec<Expr<'g>> {
+        let seed = seed.broadcast_to(y.shape());
+        let first = wrt.iter().map(|w| w.id).min().unwrap_or(y.id);
+        let reaches = self.reaches(first, y.id, wrt);
+        let mut adjoints: HashMap<NodeId, Expr<'g>> = HashMap::from([(y.id, seed)]);
+        // Arguments precede their users, so going down the ids visits every user before its arguments.
+        for id in (first..=y.id).rev() {
+            let adjoint = match adjoints.get(&id) {
+                Some(&adjoint) if reaches[(id - first) as usize] => adjoint,
+                _ => continue,
+            };
+            let node = Expr { graph: self, id };
+            let args = node.node().args;
+            for (i, &arg) in args.iter().enumerate() {
+                if arg < first || !reaches[(arg - first) as usize] {
+                    continue;
+                }
+                if let Some(part) = rule(node, i, adjoint) {
+                    let part = reduce_to(part, self.shape(arg));
+                    adjoints.entry(arg).and_modify(|sum| *sum = *sum + part).or_insert(part);
+                }
+            }
+        }
+        let zero = |w: &Expr<'g>| self.constant(0.0).broadcast_to(w.shape());
+        wrt.iter().map(|w| adjoints.get(&w.id).copied().unwrap_or_else(|| zero(w))).collect()
+    }
+
+    /// For every id from `first` to `last`: does it depend on one of `wrt`?
+    fn reaches(&self, first: NodeId, last: NodeId, wrt: &[Expr<'_>]) -> Vec<bool> {
+        let mut reaches = vec![false; (last.max(first) - first + 1) as usize];
+        for id in first..=last {
+            let is_wrt = wrt.iter().any(|w| w.id == id);
+            let args = self.node(id).args;
+            let by_args = args.iter().any(|&a| a >= first && reaches[(a - first) as usize]);
+            reaches[(id - first) as usize] = is_wrt || by_args;
+        }
+        reaches
+    }
+}
+
+/// Sums over the rows and columns that an element-wise operation repeated.
+fn reduce_to(x: Expr<'_>, shape: Shape) -> Expr<'_> {
+    let mut x = x;
+    if shape.cols == 1 {
+        x = x.sum_cols();
+    }
+    if shape.rows == Rows::Fixed(1) {
+        x = x.sum_rows();
+    }
+    x.broadcast_to(shape)
+}
+
+/// Contribution of `y` to the adjoint of its argument `i`, before sums over repeated rows and
+/// columns; `None` where no derivative flows.
+fn rule<'g>(y: Expr<'g>, i: usize, adjoint: Expr<'g>) -> Option<Expr<'g>> {
+    let x = y.arg(i);
+    let other = || y.arg(1 - i);
+    Some(match y.node().op {
+        Op::Unary(f) => unary_rule(f, x, y, adjoint),
+        Op::Binary(f) => binary_rule(f, y, i, adjoint)?,
+        Op::Select => match i {
+            0 => return None,
+            1 => y.arg(0).select(adjoint, 0.0),
+            _ => y.arg(0).select(0.0, adjoint),
+        },
+        Op::MatMul(Transpose::None) if i == 0 => adjoint.matmul_transposed(other()),
+        Op::MatMul(Transpose::None) => other().transposed_matmul(adjoint),
+        Op::MatMul(Transpose::Right) if i == 0 => adjoint.matmul(other()),
+        Op::MatMul(Transpose::Right) => adjoint.transposed_matmul(other()),
+        Op::MatMul(Transpose::Left) if i == 0 => other().matmul_transposed(adjoint),
+        Op::MatMul(Transpose::Left) => other().matmul(adjoint),
+        Op::SumCols | Op::SumRows => adjoint.broadcast_to(x.shape()),
+        Op::LogSumExp => adjoint * (x - y).exp(),
+        Op::SliceCols(start) => {
+            let zeros = |cols| x.graph.constant(0.0).broadcast_to(Shape { rows: x.shape().rows, cols });
+            let after = x.cols() - start - adjoint.cols();
+            let sides = [(start > 0).then(|| zeros(start)), Some(adjoint), (after > 0).then(|| zeros(after))];
+            Expr::concat_cols(&sides.into_iter().flatten().collect::<Vec<_>>())
+        }
+        Op::SliceRows(start) => {
+            let zeros = |rows| x.graph.constant(0.0).broadcast_to(Shape::fixed(rows, x.cols()));
+            let after = x.shape().fixed_rows() - start - adjoint.shape().fixed_rows();
+            let sides = [(start > 0).then(|| zeros(start)), Some(adjoint), (after > 0).then(|| zeros(after))];
+            Expr::concat_rows(&sides.into_iter().flatten().collect::<Vec<_>>())
+        }
+        Op::ConcatCols => {
+            let start = (0..i).map(|k| y.arg(k).cols()).sum();
+            adjoint.slice_cols(start, x.cols())
+        }
+        Op::ConcatRows => {
+            let start = (0..i).map(|k| y.arg(k).shape().fixed_rows()).sum();
+            adjoint.slice_rows(start, x.shape().fixed_rows())
+        }
+        Op::StopGradient => return None,
+        Op::Input(_)
+        | Op::Parameter(_)
+        | Op::Gather { .. }
+        | Op::Scalar(_)
+        | Op::Constant(_)
+        | Op::BatchSize
+        | Op::Draw(..) => return None,
+    })
+}
+
+fn unary_rule<'g>(f: Unary, x: Expr<'g>, y: Expr<'g>, adjoint: Expr<'g>) -> Expr<'g> {
+    match f {
+        Unary::Neg => -adjoint,
+        Unary::Abs => x.greater(0.0).select(adjoint, x.less(0.0).select(-adjoint, 0.0)),
+        Unary::Sqrt => adjoint * 0.5 / y,
+        Unary::Exp => adjoint * y,
+        Unary::Log => adjoint / x,
+        Unary::Log1p => adjoint / (1.0 + x),
+        Unary::Sigmoid => adjoint * (y * (1.0 - y)),
+        Unary::Softplus => adjoint * x.sigmoid(),
+        Unary::Tanh => adjoint * (1.0 - y.square()),
+        Unary::Broadcast => adjoint,
+    }
+}
+
+fn binary_rule<'g>(f: Binary, y: Expr<'g>, i: usize, adjoint: Expr<'g>) -> Option<Expr<'g>> {
+    let (a, b) = (y.arg(0), y.arg(1));
+    Some(match (f, i) {
+        (Binary::Add, _) | (Binary::Sub, 0) => adjoint,
+        (Binary::Sub, _) => -adjoint,
+        (Binary::Mul, 0) => adjoint * b,
+        (Binary::Mul, _) => adjoint * a,
+        (Binary::Div, 0) => adjoint / b,
+        (Binary::Div, _) => -(adjoint * (y / b)),
+        // Equal arguments give their derivative to the second, so that relu has slope 0 at 0.
+        (Binary::Max, 0) => b.less(a).select(adjoint, 0.0),
+        (Binary::Max, _) => b.less(a).select(0.0, adjoint),
+        (Binary::Min, 0) => a.less(b).select(adjoint, 0.0),
+        (Binary::Min, _) => a.less(b).select(0.0, adjoint),
+        (Binary::Less | Binary::LessEqual | Binary::Equal, _) => return None,
+    })
+}

@@ -1,0 +1,190 @@
+//! Hold expressions as nodes of an arena, each distinct expression once.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::error::ShapeError;
+use crate::expr::Expr;
+use crate::op::{Draw, Op};
+use crate::shape::{Rows, Shape};
+use crate::simplify;
+
+/// Place of a node in the arena. Arguments always come before the nodes that use them.
+pub(crate) type NodeId = u32;
+
+/// An operation with its arguments and the shape of its value.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Node {
+    pub(crate) op: Op,
+    pub(crate) args: Vec<NodeId>,
+    pub(crate) shape: Shape,
+}
+
+/// An arena of expressions.
+///
+/// A graph only describes computations. Equal expressions are stored once, and simple algebra
+/// (`x·1`, `x+0`, constants) is done while the graph is built. [`Graph::program`] compiles what is
+/// wanted into a [`Program`](crate::Program).
+#[derive(Default)]
+pub struct Graph {
+    inner: RefCell<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    nodes: Vec<Node>,
+    known: HashMap<Node, NodeId>,
+    constants: Vec<Arc<[f64]>>,
+    names: HashMap<Arc<str>, NodeId>,
+}
+
+impl Graph {
+    /// An empty graph.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Values given with every run: `[N, cols]` for [`Rows::Batch`], or a fixed number of rows.
+    #[track_caller]
+    pub fn input(&self, name: &str, rows: Rows, cols: usize) -> Expr<'_> {
+        self.named(name, Op::Input(name.into()), Shape { rows, cols })
+    }
+
+    /// A `[N, cols]` input, one row per data point.
+    #[track_caller]
+    pub fn batch_input(&self, name: &str, cols: usize) -> Expr<'_> {
+        self.input(name, Rows::Batch, cols)
+    }
+
+    /// One number given with every run, such as a learning rate.
+    #[track_caller]
+    pub fn scalar_input(&self, name: &str) -> Expr<'_> {
+        self.input(name, Rows::Fixed(1), 1)
+    }
+
+    /// A named tensor of a [`Store`](crate::Store), which programs may update.
+    #[track_caller]
+    pub fn parameter(&self, name: &str, rows: usize, cols: usize) -> Expr<'_> {
+        self.named(name, Op::Parameter(name.into()), Shape::fixed(rows, cols))
+    }
+
+    /// Rows of a data set of bytes `[any, cols]`, picked by an index with one entry per batch row.
+    /// Values are the bytes as numbers, 0 to 255.
+    #[track_caller]
+    pub fn gather(&self, data: &str, index: &str, cols: usize) -> Expr<'_> {
+        let op = Op::Gather { data: data.into(), index: index.into() };
+        self.named(data, op, Shape::batch(cols))
+    }
+
+    /// A number known now.
+    pub fn constant(&self, value: f64) -> Expr<'_> {
+        self.intern(Op::Scalar(value.to_bits()), Vec::new(), Shape::SCALAR)
+    }
+
+    /// A matrix known now, row by row.
+    #[track_caller]
+    pub fn constant_matrix(&self, rows: usize, cols: usize, values: &[f64]) -> Expr<'_> {
+        let shape = Shape::fixed(rows, cols);
+        if values.len() != rows * cols || values.is_empty() {
+            let why = format!("{} values were given, the shape has {}", values.len(), rows * cols);
+            ShapeError::new("constant_matrix", &[shape], why).raise();
+        }
+        let place = {
+            let mut inner = self.inner.borrow_mut();
+            inner.constants.push(values.into());
+            inner.constants.len() - 1
+        };
+        self.intern(Op::Constant(place), Vec::new(), shape)
+    }
+
+    /// The number of rows of the batch, for means: `x.sum_rows() / graph.batch_size()`.
+    pub fn batch_size(&self) -> Expr<'_> {
+        self.intern(Op::BatchSize, Vec::new(), Shape::SCALAR)
+    }
+
+    /// Independent standard normal draws, `[N, cols]`. Each `stream` is its own random source;
+    /// the same stream and shape is the same draw.
+    pub fn normal(&self, stream: u16, cols: usize) -> Expr<'_> {
+        self.intern(Op::Draw(Draw::Normal, stream), Vec::new(), Shape::batch(cols))
+    }
+
+    /// Independent uniform draws in `[0, 1)`, `[N, cols]`; see [`Graph::normal`] for streams.
+    pub fn uniform(&self, stream: u16, cols: usize) -> Expr<'_> {
+        self.intern(Op::Draw(Draw::Uniform, stream), Vec::new(), Shape::batch(cols))
+    }
+
+    /// Number of distinct expressions built so far.
+    pub fn len(&self) -> usize {
+        self.inner.borrow().nodes.len()
+    }
+
+    /// Whether nothing has been built yet.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A leaf whose name belongs to it alone.
+    #[track_caller]
+    fn named(&self, name: &str, op: Op, shape: Shape) -> Expr<'_> {
+        if shape.elements() == 0 {
+            ShapeError::new(op.name(), &[shape], format!("`{name}` has no elements")).raise();
+        }
+        let expr = self.intern(op, Vec::new(), shape);
+        let mut inner = self.inner.borrow_mut();
+        let known = *inner.names.entry(name.into()).or_insert(expr.id);
+        if known != expr.id {
+            let (operation, earlier) = (expr_name(&inner, expr.id), inner.nodes[known as usize].shape);
+            let why = format!("the name `{name}` is already taken by another expression");
+            ShapeError::new(operation, &[shape, earlier], why).raise();
+        }
+        drop(inner);
+        expr
+    }
+
+    /// The expression for an operation, simplified where a rule applies.
+    pub(crate) fn add<'g>(&'g self, op: Op, args: &[Expr<'g>], shape: Shape) -> Expr<'g> {
+        if let Some(simpler) = simplify::rewrite(self, &op, args, shape) {
+            debug_assert_eq!(simpler.shape(), shape, "a rewrite must keep the shape of {}", op.name());
+            return simpler;
+        }
+        let mut ids: Vec<NodeId> = args.iter().map(|a| a.id).collect();
+        if matches!(op, Op::Binary(f) if f.is_commutative()) {
+            ids.sort_unstable();
+        }
+        self.intern(op, ids, shape)
+    }
+
+    fn intern(&self, op: Op, args: Vec<NodeId>, shape: Shape) -> Expr<'_> {
+        let mut inner = self.inner.borrow_mut();
+        let node = Node { op, args, shape };
+        let id = match inner.known.get(&node) {
+            Some(&id) => id,
+            None => {
+                let id = NodeId::try_from(inner.nodes.len()).expect("fewer than 2^32 expressions");
+                inner.nodes.push(node.clone());
+                inner.known.insert(node, id);
+                id
+            }
+        };
+        Expr { graph: self, id }
+    }
+
+    pub(crate) fn node(&self, id: NodeId) -> Node {
+        self.inner.borrow().nodes[id as usize].clone()
+    }
+
+    pub(crate) fn shape(&self, id: NodeId) -> Shape {
+        self.inner.borrow().nodes[id as usize].shape
+    }
+
+    /// Copies of all nodes and constants, for a compiler that outlives the graph.
+    pub(crate) fn snapshot(&self) -> (Vec<Node>, Vec<Arc<[f64]>>) {
+        let inner = self.inner.borrow();
+        (inner.nodes.clone(), inner.constants.clone())
+    }
+}
+
+fn expr_name(inner: &Inner, id: NodeId) -> &'static str {
+    inner.nodes[id as usize].op.name()
+}

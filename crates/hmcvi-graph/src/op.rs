@@ -1,0 +1,164 @@
+//! Name the closed set of operations, and what each computes on single numbers.
+
+use std::sync::Arc;
+
+/// Element-wise functions of one argument.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Unary {
+    Neg,
+    Abs,
+    Sqrt,
+    Exp,
+    Log,
+    Log1p,
+    Sigmoid,
+    Softplus,
+    Tanh,
+    /// The argument itself, repeated to the node's shape.
+    Broadcast,
+}
+
+/// Element-wise functions of two arguments. Comparisons give 1 or 0.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Binary {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Min,
+    Max,
+    Less,
+    LessEqual,
+    Equal,
+}
+
+/// Which operand of a matrix product is read transposed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Transpose {
+    /// `A·W`
+    None,
+    /// `A·Wᵀ`
+    Right,
+    /// `AᵀB`, a sum over rows
+    Left,
+}
+
+/// Distribution of a random draw.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Draw {
+    Normal,
+    Uniform,
+}
+
+/// One operation of a graph; its arguments are kept beside it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Op {
+    /// Values given with every run.
+    Input(Arc<str>),
+    /// Values kept in a store, which a program may update.
+    Parameter(Arc<str>),
+    /// Rows of a data set of bytes, picked by an index given with every run.
+    Gather { data: Arc<str>, index: Arc<str> },
+    /// One number, as the bits of an `f64` so that it can be hashed.
+    Scalar(u64),
+    /// A fixed matrix, by its place in the graph's list.
+    Constant(usize),
+    /// The number of rows of the batch.
+    BatchSize,
+    Draw(Draw, u16),
+    Unary(Unary),
+    Binary(Binary),
+    /// `condition != 0 ? a : b`
+    Select,
+    MatMul(Transpose),
+    SumCols,
+    SumRows,
+    LogSumExp,
+    /// Columns from here on; the node's shape says how many.
+    SliceCols(usize),
+    SliceRows(usize),
+    ConcatCols,
+    ConcatRows,
+    StopGradient,
+}
+
+impl Op {
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Op::Input(_) => "input",
+            Op::Parameter(_) => "parameter",
+            Op::Gather { .. } => "gather",
+            Op::Scalar(_) => "scalar",
+            Op::Constant(_) => "constant",
+            Op::BatchSize => "batch_size",
+            Op::Draw(Draw::Normal, _) => "normal",
+            Op::Draw(Draw::Uniform, _) => "uniform",
+            Op::Unary(f) => f.name(),
+            Op::Binary(f) => f.name(),
+            Op::Select => "select",
+            Op::MatMul(Transpose::None) => "matmul",
+            Op::MatMul(Transpose::Right) => "matmul_transposed",
+            Op::MatMul(Transpose::Left) => "transposed_matmul",
+            Op::SumCols => "sum_cols",
+            Op::SumRows => "sum_rows",
+            Op::LogSumExp => "log_sum_exp",
+            Op::SliceCols(_) => "slice_cols",
+            Op::SliceRows(_) => "slice_rows",
+            Op::ConcatCols => "concat_cols",
+            Op::ConcatRows => "concat_rows",
+            Op::StopGradient => "stop_gradient",
+        }
+    }
+
+    /// Whether row `i`, column `j` of the value needs only row `i`, column `j` of the arguments.
+    pub(crate) fn is_elementwise(&self) -> bool {
+        matches!(
+            self,
+            Op::Unary(_) | Op::Binary(_) | Op::Select | Op::Draw(..) | Op::Gather { .. }
+        )
+    }
+}
+
+impl Unary {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Unary::Neg => "neg",
+            Unary::Abs => "abs",
+            Unary::Sqrt => "sqrt",
+            Unary::Exp => "exp",
+            Unary::Log => "log",
+            Unary::Log1p => "log1p",
+            Unary::Sigmoid => "sigmoid",
+            Unary::Softplus => "softplus",
+            Unary::Tanh => "tanh",
+            Unary::Broadcast => "broadcast",
+        }
+    }
+
+    /// Whether computing it again costs much more than reading it from memory.
+    pub(crate) fn is_expensive(self) -> bool {
+        use Unary::*;
+        matches!(self, Exp | Log | Log1p | Sigmoid | Softplus | Tanh)
+    }
+}
+
+impl Binary {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Binary::Add => "add",
+            Binary::Sub => "sub",
+            Binary::Mul => "mul",
+            Binary::Div => "div",
+            Binary::Min => "min",
+            Binary::Max => "max",
+            Binary::Less => "less",
+            Binary::LessEqual => "less_equal",
+            Binary::Equal => "equal",
+        }
+    }
+
+    pub(crate) fn is_commutative(self) -> bool {
+        use Binary::*;
+        matches!(self, Add | Mul | Equal)
+    }
+}

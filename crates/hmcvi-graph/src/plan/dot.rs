@@ -1,0 +1,1 @@
+//! Draw a program's expressions as a Graphviz graph.

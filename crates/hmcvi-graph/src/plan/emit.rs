@@ -1,0 +1,597 @@
+//! Write the steps of each stage.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use super::fuse::{self, FINAL, Fusion, Key, Members};
+use super::stages::{Analysis, Summand, is_given};
+use super::{Base, Block, Group, Instruction, Named, Pack, Root, Sink, Source, Step, Term, Value, View};
+use crate::graph::{Node, NodeId};
+use crate::op::{Op, Transpose, Unary};
+use crate::shape::Shape;
+
+/// Terms of a sum of products that are multiplied together: enough that the target is read and
+/// written seldom, few enough that their operands need not be kept for long.
+const TERMS_TOGETHER: usize = 4;
+
+/// Names of everything that is given to a program or returned by it.
+#[derive(Default)]
+pub(super) struct Leaves {
+    pub(super) inputs: Vec<Named>,
+    pub(super) parameters: Vec<Named>,
+    pub(super) data: Vec<Named>,
+    pub(super) indices: Vec<Arc<str>>,
+    pub(super) outputs: Vec<Named>,
+}
+
+pub(super) struct Emitter<'a> {
+    analysis: &'a Analysis,
+    roots: &'a [Root],
+    pub(super) leaves: Leaves,
+    /// Where values are: those of the fixed stages, and those of the present row stage.
+    views: HashMap<NodeId, View>,
+    tile_views: HashMap<NodeId, View>,
+    /// Sizes of the buffers: values of fixed ones, columns of those in tiles.
+    pub(super) fixed_buffers: Vec<usize>,
+    tile_buffers: Vec<usize>,
+    packs: Vec<Pack>,
+    pack_of: HashMap<(NodeId, bool), usize>,
+}
+
+/// A step with its place in the order of its stage.
+type Placed = ((Key, usize), Step);
+
+/// Finds a name in a list, adding it if it is new.
+fn place(list: &mut Vec<Named>, name: &Arc<str>, shape: Shape) -> usize {
+    list.iter().position(|n| n.name == *name).unwrap_or_else(|| {
+        list.push(Named::new(name, shape));
+        list.len() - 1
+    })
+}
+
+impl<'a> Emitter<'a> {
+    pub(super) fn new(analysis: &'a Analysis, roots: &'a [Root]) -> Self {
+        let mut leaves = Leaves::default();
+        for root in roots {
+            if let Root::Output { name, node } = root {
+                let shape = analysis.nodes[*node as usize].shape;
+                leaves.outputs.push(Named { name: name.as_str().into(), shape });
+            }
+        }
+        Emitter {
+            analysis,
+            roots,
+            leaves,
+            views: HashMap::new(),
+            tile_views: HashMap::new(),
+            fixed_buffers: Vec::new(),
+            tile_buffers: Vec::new(),
+            packs: Vec::new(),
+            pack_of: HashMap::new(),
+        }
+    }
+
+    pub(super) fn last_level(&self) -> usize {
+        self.analysis.level.iter().copied().max().unwrap_or(0)
+    }
+
+    pub(super) fn take_tile_buffers(&mut self) -> Vec<usize> {
+        std::mem::take(&mut self.tile_buffers)
+    }
+
+    /// Whether a target must be set to zero first: its summands do not overwrite each of its rows
+    /// exactly once.
+    fn clears(&self, target: usize) -> bool {
+        let (id, summands) = &self.analysis.targets[target];
+        let mut extents: Vec<(usize, usize)> = summands.iter().map(|s| (s.row, s.rows)).collect();
+        extents.sort_unstable();
+        extents.dedup();
+        let mut next = 0;
+        let gapless = extents.iter().all(|&(row, rows)| {
+            let fits = row == next;
+            next = row + rows;
+            fits
+        });
+        !gapless || next != self.shape(*id).fixed_rows()
+    }
+
+    /// Targets that the row stage of a level must set to zero first.
+    pub(super) fn clears_at(&self, level: usize) -> Vec<usize> {
+        let is_here = |t: &usize| self.analysis.level[self.analysis.targets[*t].0 as usize] == level + 1;
+        (0..self.analysis.targets.len()).filter(|t| is_here(t) && self.clears(*t)).collect()
+    }
+
+    /// Steps on fixed values that need the sums over rows of `level` row stages, in waves.
+    pub(super) fn fixed_stage(&mut self, level: usize, last: bool) -> Vec<Vec<Step>> {
+        let analysis = self.analysis;
+        let is_member = |id: NodeId| analysis.is_fixed_member(id) && analysis.level[id as usize] == level;
+        let ids = || 0..analysis.nodes.len() as NodeId;
+        let members: Vec<NodeId> = ids().filter(|id| is_member(*id)).collect();
+        let mut kept = HashSet::new();
+        for id in ids().filter(|id| !analysis.merged[*id as usize] && !analysis.target.contains_key(id)) {
+            let node = &analysis.nodes[id as usize];
+            if node.shape.is_batch() || analysis.level[id as usize] > level {
+                kept.extend(node.args.iter().copied().filter(|a| is_member(*a)));
+            }
+        }
+        let finals = self.finals(|shape| !shape.is_batch());
+        if !last {
+            kept.extend(finals.iter().map(|(id, _)| *id).filter(|id| is_member(*id)));
+        }
+        let finals = if last { finals } else { Vec::new() };
+        if members.is_empty() && finals.is_empty() {
+            return Vec::new();
+        }
+        let stage = Members {
+            nodes: &analysis.nodes,
+            sums: members.iter().copied().filter(|id| analysis.target.contains_key(id)).collect(),
+            copied: finals.iter().map(|(id, _)| *id).filter(|id| is_member(*id)).collect(),
+            members,
+            kept,
+        };
+        let mut steps = self.steps(&stage, &finals, &[]);
+        let copies = self.defer_updates(&mut steps);
+        waves(steps, copies)
+    }
+
+    /// Packed operands and steps of a row stage; no steps if nothing is to be done for rows.
+    pub(super) fn row_stage(&mut self, level: usize) -> (Vec<Pack>, Vec<Step>) {
+        let analysis = self.analysis;
+        let finals: Vec<(NodeId, View)> = self
+            .finals(Shape::is_batch)
+            .into_iter()
+            .filter(|(id, _)| analysis.level[*id as usize] == level)
+            .collect();
+        let sums: Vec<(usize, Summand)> = analysis
+            .targets
+            .iter()
+            .enumerate()
+            .filter(|(_, (id, _))| analysis.level[*id as usize] == level + 1)
+            .flat_map(|(t, (_, summands))| summands.iter().map(move |s| (t, *s)))
+            .collect();
+        let operands = sums.iter().flat_map(|(_, s)| [Some(s.a), s.b]).flatten();
+        let mut todo: Vec<NodeId> = finals.iter().map(|(id, _)| *id).chain(operands).collect();
+        let mut needed = HashSet::new();
+        while let Some(id) = todo.pop() {
+            let node = &analysis.nodes[id as usize];
+            if node.shape.is_batch() && !is_given(&node.op) && needed.insert(id) {
+                todo.extend(&node.args);
+            }
+        }
+        let mut members: Vec<NodeId> = needed.iter().copied().collect();
+        members.sort_unstable();
+        let products = sums.iter().filter_map(|(_, s)| s.b.map(|b| [s.a, b])).flatten();
+        let stage = Members {
+            nodes: &analysis.nodes,
+            sums: HashSet::new(),
+            kept: products.filter(|id| needed.contains(id)).collect(),
+            copied: finals.iter().map(|(id, _)| *id).filter(|id| needed.contains(id)).collect(),
+            members,
+        };
+        self.tile_views.clear();
+        let steps = self.steps(&stage, &finals, &sums).into_iter().map(|(_, step)| step).collect();
+        self.pack_of.clear();
+        (std::mem::take(&mut self.packs), steps)
+    }
+
+    /// Wanted values of some shapes, with the memory they go to.
+    fn finals(&mut self, wanted: impl Fn(Shape) -> bool) -> Vec<(NodeId, View)> {
+        let mut finals = Vec::new();
+        let mut output = 0;
+        for root in self.roots {
+            let (node, base) = match root {
+                Root::Output { node, .. } => {
+                    output += 1;
+                    (*node, Base::Output(output - 1))
+                }
+                Root::Update { parameter, node } => {
+                    let Op::Parameter(name) = &self.node(*parameter).op else {
+                        unreachable!("updates were checked to have parameters as targets")
+                    };
+                    let shape = self.shape(*parameter);
+                    (*node, Base::Parameter(place(&mut self.leaves.parameters, name, shape)))
+                }
+            };
+            let shape = self.shape(node);
+            if wanted(shape) {
+                finals.push((node, View { base, offset: 0, stride: shape.cols }));
+            }
+        }
+        finals
+    }
+
+    fn node(&self, id: NodeId) -> &'a Node {
+        &self.analysis.nodes[id as usize]
+    }
+
+    fn shape(&self, id: NodeId) -> Shape {
+        self.node(id).shape
+    }
+
+    /// A new buffer for a value.
+    fn buffer(&mut self, shape: Shape) -> View {
+        let (buffers, size, base): (_, _, fn(usize) -> Base) = if shape.is_batch() {
+            (&mut self.tile_buffers, shape.cols, Base::Tile)
+        } else {
+            (&mut self.fixed_buffers, shape.elements(), Base::Fixed)
+        };
+        buffers.push(size);
+        View { base: base(buffers.len() - 1), offset: 0, stride: shape.cols }
+    }
+
+    /// Where a value is in memory.
+    fn view(&mut self, id: NodeId) -> View {
+        let node = self.node(id);
+        let at = |base| View { base, offset: 0, stride: node.shape.cols };
+        match &node.op {
+            Op::Input(name) => at(Base::Input(place(&mut self.leaves.inputs, name, node.shape))),
+            Op::Parameter(name) => {
+                at(Base::Parameter(place(&mut self.leaves.parameters, name, node.shape)))
+            }
+            Op::Constant(i) => at(Base::Constant(*i)),
+            _ => {
+                let views = if node.shape.is_batch() { &self.tile_views } else { &self.views };
+                views[&id]
+            }
+        }
+    }
+
+    /// The steps of a stage in order, before they are cut into waves.
+    fn steps(
+        &mut self,
+        stage: &Members<'_>,
+        finals: &[(NodeId, View)],
+        sums: &[(usize, Summand)],
+    ) -> Vec<Placed> {
+        let fusion = fuse::fuse(stage);
+        let mut steps: Vec<Placed> = Vec::new();
+        let mut sinks: BTreeMap<Key, (Shape, Vec<(NodeId, Sink)>)> = BTreeMap::new();
+        let mut add = |key: Key, shape: Shape, id: NodeId, sink: Sink| {
+            sinks.entry(key).or_insert_with(|| (shape, Vec::new())).1.push((id, sink));
+        };
+        for &id in &stage.members {
+            let node = self.node(id);
+            if fusion.is_elementwise_member(id) {
+                if fusion.kept.contains(&id) {
+                    let view = self.keep(id);
+                    add(fusion.home(id, node.shape), node.shape, id, Sink::Store(0, view));
+                }
+                continue;
+            }
+            let slot = fusion.slot[&id];
+            let part = |shape| Key::new(slot, 0, shape);
+            match &node.op {
+                Op::SliceCols(_) | Op::SliceRows(_) => {
+                    let base = self.view(node.args[0]);
+                    let offset = match node.op {
+                        Op::SliceCols(start) => start,
+                        Op::SliceRows(start) => start * base.stride,
+                        _ => 0,
+                    };
+                    self.set_view(id, View { offset: base.offset + offset, ..base });
+                }
+                Op::ConcatCols | Op::ConcatRows => {
+                    let mut view = self.keep(id);
+                    for &arg in &node.args {
+                        let shape = self.shape(arg);
+                        add(part(shape), shape, arg, Sink::Store(0, view));
+                        let cols = node.op == Op::ConcatCols;
+                        view.offset += if cols { shape.cols } else { shape.elements() };
+                    }
+                }
+                Op::SumCols | Op::SumRows | Op::LogSumExp => {
+                    let (arg, view) = (node.args[0], self.keep(id));
+                    let sink = match node.op {
+                        Op::SumCols => Sink::SumCols(0, view),
+                        Op::SumRows => Sink::SumRows(0, view),
+                        _ => Sink::LogSumExp(0, view),
+                    };
+                    add(part(self.shape(arg)), self.shape(arg), arg, sink);
+                }
+                Op::MatMul(transpose) => {
+                    let step = self.product(id, *transpose);
+                    steps.push(((part(Shape::SCALAR), 0), step));
+                }
+                other => unreachable!("{} is neither element-wise nor heavy", other.name()),
+            }
+        }
+        for &(id, view) in finals {
+            let shape = self.shape(id);
+            add(Key::new(FINAL, 0, shape), shape, id, Sink::Store(0, view));
+        }
+        for &(target, sum) in sums.iter().filter(|(_, s)| s.b.is_none()) {
+            let shape = self.shape(sum.a);
+            let into = Block { target, row: sum.row, rows: sum.rows, first: false };
+            let sink = Sink::Accumulate { value: 0, into, negative: sum.negative };
+            add(fusion.home(sum.a, shape), shape, sum.a, sink);
+        }
+        for (key, (shape, sinks)) in sinks {
+            let group = GroupBuilder::new(self, &fusion, stage, key, shape).build(sinks);
+            steps.push(((key, 1), Step::Group(group)));
+        }
+        steps.extend(self.accumulations(&fusion, sums));
+        steps.sort_by_key(|(key, _)| *key);
+        self.mark_first(&mut steps);
+        steps
+    }
+
+    /// Gives a value a buffer.
+    fn keep(&mut self, id: NodeId) -> View {
+        let view = self.buffer(self.shape(id));
+        self.set_view(id, view);
+        view
+    }
+
+    fn set_view(&mut self, id: NodeId, view: View) {
+        let batch = self.shape(id).is_batch();
+        let views = if batch { &mut self.tile_views } else { &mut self.views };
+        views.insert(id, view);
+    }
+
+    fn product(&mut self, id: NodeId, transpose: Transpose) -> Step {
+        let [a, b] = self.node(id).args[..] else { unreachable!("a product has two arguments") };
+        let views = (self.view(a), self.view(b));
+        let out = self.keep(id);
+        if self.shape(a).is_batch() {
+            let pack = self.pack(b, transpose == Transpose::Right);
+            return Step::Product { a: views.0, pack, out };
+        }
+        let size = |id: NodeId| [self.shape(id).fixed_rows(), self.shape(id).cols];
+        Step::FixedProduct { transpose, a: (views.0, size(a)), b: (views.1, size(b)), out }
+    }
+
+    fn pack(&mut self, id: NodeId, transposed: bool) -> usize {
+        if let Some(&known) = self.pack_of.get(&(id, transposed)) {
+            return known;
+        }
+        let (view, shape) = (self.view(id), self.shape(id));
+        let (depth, cols) = match transposed {
+            false => (shape.fixed_rows(), shape.cols),
+            true => (shape.cols, shape.fixed_rows()),
+        };
+        self.packs.push(Pack { view, transposed, depth, cols });
+        self.pack_of.insert((id, transposed), self.packs.len() - 1);
+        self.packs.len() - 1
+    }
+
+    /// Sums of products, a few terms at a time as soon as their operands are there.
+    fn accumulations(&mut self, fusion: &Fusion, sums: &[(usize, Summand)]) -> Vec<Placed> {
+        let mut blocks: BTreeMap<(usize, usize, usize), Vec<(Key, Term)>> = BTreeMap::new();
+        for (target, sum) in sums {
+            let Some(b) = sum.b else { continue };
+            let ready = [sum.a, b].map(|id| fusion.home(id, self.shape(id)));
+            let term = Term { a: self.view(sum.a), b: self.view(b), negative: sum.negative };
+            let at = ready[0].max(ready[1]);
+            blocks.entry((*target, sum.row, sum.rows)).or_default().push((at, term));
+        }
+        let mut steps = Vec::new();
+        for ((target, row, rows), mut terms) in blocks {
+            terms.sort_by_key(|(key, _)| *key);
+            let cols = self.shape(self.analysis.targets[target].0).cols;
+            for chunk in terms.chunks(TERMS_TOGETHER) {
+                let last = chunk[chunk.len() - 1].0;
+                let terms = chunk.iter().map(|(_, term)| *term).collect();
+                let into = Block { target, row, rows, first: false };
+                steps.push(((last, 2), Step::Accumulate { into, cols, terms }));
+            }
+        }
+        steps
+    }
+
+    /// Lets the first sum into each block overwrite it, unless the target is cleared.
+    fn mark_first(&self, steps: &mut [Placed]) {
+        let mut seen = HashSet::new();
+        let mut mark = |block: &mut Block| {
+            block.first = !self.clears(block.target) && seen.insert((block.target, block.row));
+        };
+        for (_, step) in steps {
+            match step {
+                Step::Accumulate { into, .. } => mark(into),
+                Step::Group(group) => group.sinks.iter_mut().for_each(|sink| {
+                    if let Sink::Accumulate { into, .. } = sink {
+                        mark(into);
+                    }
+                }),
+                _ => {}
+            }
+        }
+    }
+
+    /// Makes updates wait in a buffer where other steps of the end still read the old value;
+    /// returns the copies that complete them.
+    fn defer_updates(&mut self, steps: &mut [Placed]) -> Vec<Step> {
+        let is_final = |key: &(Key, usize)| key.0.slot == FINAL;
+        let reads: Vec<(usize, View, bool)> = steps
+            .iter()
+            .enumerate()
+            .filter(|(_, (key, _))| is_final(key))
+            .flat_map(|(i, (_, step))| match step {
+                Step::Group(g) => g.sources.iter().map(move |s| (i, *s)).collect::<Vec<_>>(),
+                _ => Vec::new(),
+            })
+            .filter_map(|(i, source)| match source {
+                Source::Full(view) => Some((i, view, true)),
+                Source::Row(view) | Source::Column(view) | Source::One(view) => Some((i, view, false)),
+                _ => None,
+            })
+            .collect();
+        let mut copies = Vec::new();
+        for (i, (key, step)) in steps.iter_mut().enumerate() {
+            let Step::Group(group) = step else { continue };
+            if !is_final(key) {
+                continue;
+            }
+            let shape = group.shape;
+            for sink in &mut group.sinks {
+                let Sink::Store(_, view) = sink else { continue };
+                let in_place = |(j, read, full): &(usize, View, bool)| *j == i && *full && read == view;
+                let read = |r: &&(usize, View, bool)| r.1.base == view.base;
+                if matches!(view.base, Base::Parameter(_)) && !reads.iter().filter(read).all(in_place) {
+                    let (parameter, buffer) = (*view, self.buffer(shape));
+                    *view = buffer;
+                    let sources = vec![Source::Full(buffer)];
+                    let sinks = vec![Sink::Store(0, parameter)];
+                    copies.push(Step::Group(Group { shape, sources, instructions: Vec::new(), sinks }));
+                }
+            }
+        }
+        copies
+    }
+}
+
+/// Groups steps that do not depend on each other; `copies` come last.
+fn waves(steps: Vec<Placed>, copies: Vec<Step>) -> Vec<Vec<Step>> {
+    let mut written: HashMap<Base, usize> = HashMap::new();
+    let mut waves: Vec<Vec<Step>> = Vec::new();
+    // Final groups may overwrite parameters that others read, so they wait for all others.
+    let mut all_before = 0;
+    for ((key, _), step) in steps {
+        let after = step.reads().iter().filter_map(|v| written.get(&v.base)).max();
+        let mut wave = after.map_or(0, |w| w + 1);
+        if key.slot == FINAL {
+            wave = wave.max(all_before);
+        } else {
+            all_before = all_before.max(wave + 1);
+        }
+        for view in step.writes() {
+            let last = written.entry(view.base).or_insert(wave);
+            *last = (*last).max(wave);
+        }
+        waves.resize_with(waves.len().max(wave + 1), Vec::new);
+        waves[wave].push(step);
+    }
+    if !copies.is_empty() {
+        waves.push(copies);
+    }
+    waves
+}
+
+/// Writes the instructions of one group.
+struct GroupBuilder<'e, 'a> {
+    emitter: &'e mut Emitter<'a>,
+    fusion: &'e Fusion,
+    members: &'e Members<'e>,
+    key: Key,
+    shape: Shape,
+    sources: Vec<Source>,
+    instructions: Vec<Instruction>,
+    known: HashMap<NodeId, Value>,
+}
+
+/// Results of instructions are numbered from here on while the sources are still being found.
+const RESULT: Value = usize::MAX / 2;
+
+impl<'e, 'a> GroupBuilder<'e, 'a> {
+    fn new(
+        emitter: &'e mut Emitter<'a>,
+        fusion: &'e Fusion,
+        members: &'e Members<'e>,
+        key: Key,
+        shape: Shape,
+    ) -> Self {
+        let (sources, instructions, known) = (Vec::new(), Vec::new(), HashMap::new());
+        GroupBuilder { emitter, fusion, members, key, shape, sources, instructions, known }
+    }
+
+    fn build(mut self, wanted: Vec<(NodeId, Sink)>) -> Group {
+        let mut sinks: Vec<Sink> = wanted
+            .into_iter()
+            .map(|(id, sink)| {
+                let v = self.value(id);
+                match sink {
+                    Sink::Store(_, view) => Sink::Store(v, view),
+                    Sink::SumCols(_, view) => Sink::SumCols(v, view),
+                    Sink::SumRows(_, view) => Sink::SumRows(v, view),
+                    Sink::LogSumExp(_, view) => Sink::LogSumExp(v, view),
+                    Sink::Accumulate { into, negative, .. } => Sink::Accumulate { value: v, into, negative },
+                }
+            })
+            .collect();
+        let count = self.sources.len();
+        let number = |v: &mut Value| {
+            if *v >= RESULT {
+                *v = *v - RESULT + count;
+            }
+        };
+        for instruction in &mut self.instructions {
+            match instruction {
+                Instruction::Unary(_, a) => number(a),
+                Instruction::Binary(_, a, b) => [a, b].into_iter().for_each(number),
+                Instruction::Select(a, b, c) => [a, b, c].into_iter().for_each(number),
+            }
+        }
+        for sink in &mut sinks {
+            match sink {
+                Sink::Store(v, _) | Sink::SumCols(v, _) | Sink::LogSumExp(v, _) | Sink::SumRows(v, _) => number(v),
+                Sink::Accumulate { value, .. } => number(value),
+            }
+        }
+        Group { shape: self.shape, sources: self.sources, instructions: self.instructions, sinks }
+    }
+
+    /// The value of a node in this group: computed here, or read.
+    fn value(&mut self, id: NodeId) -> Value {
+        if let Some(&known) = self.known.get(&id) {
+            return known;
+        }
+        let node = self.emitter.node(id);
+        let here = self.fusion.is_elementwise_member(id)
+            && node.shape == self.shape
+            && (!self.fusion.kept.contains(&id) || self.fusion.home(id, node.shape) == self.key);
+        let value = if here { self.compute(id, node) } else { self.read(id) };
+        self.known.insert(id, value);
+        value
+    }
+
+    fn compute(&mut self, id: NodeId, node: &Node) -> Value {
+        if self.members.sums.contains(&id) {
+            return self.source(Source::Target(self.emitter.analysis.target[&id]));
+        }
+        let args: Vec<Value> = node.args.iter().map(|&a| self.value(a)).collect();
+        let instruction = match (&node.op, &args[..]) {
+            // Reading repeats the argument already.
+            (Op::Unary(Unary::Broadcast), &[a]) => return a,
+            (Op::Unary(f), &[a]) => Instruction::Unary(*f, a),
+            (Op::Binary(f), &[a, b]) => Instruction::Binary(*f, a, b),
+            (Op::Select, &[c, a, b]) => Instruction::Select(c, a, b),
+            (Op::Draw(draw, stream), _) => return self.source(Source::Draw(*draw, *stream)),
+            (Op::Gather { data, index }, _) => {
+                let leaves = &mut self.emitter.leaves;
+                let data = place(&mut leaves.data, data, node.shape);
+                let known = leaves.indices.iter().position(|n| n == index);
+                let index = known.unwrap_or_else(|| {
+                    leaves.indices.push(index.clone());
+                    leaves.indices.len() - 1
+                });
+                return self.source(Source::Gather { data, index });
+            }
+            (other, _) => unreachable!("{} is not element-wise", other.name()),
+        };
+        self.instructions.push(instruction);
+        RESULT + self.instructions.len() - 1
+    }
+
+    fn read(&mut self, id: NodeId) -> Value {
+        let node = self.emitter.node(id);
+        let source = match node.op {
+            Op::Scalar(bits) => Source::Literal(f64::from_bits(bits)),
+            Op::BatchSize => Source::BatchSize,
+            _ => {
+                let view = self.emitter.view(id);
+                let one_row = !node.shape.is_batch() && node.shape.fixed_rows() == 1;
+                match (one_row, node.shape.cols == 1) {
+                    _ if node.shape == self.shape => Source::Full(view),
+                    (true, true) => Source::One(view),
+                    (true, false) => Source::Row(view),
+                    _ => Source::Column(view),
+                }
+            }
+        };
+        self.source(source)
+    }
+
+    fn source(&mut self, source: Source) -> Value {
+        self.sources.push(source);
+        self.sources.len() - 1
+    }
+}

@@ -1,0 +1,1 @@
+//! Print a program: stages, fused groups, products with shapes, work and memory.

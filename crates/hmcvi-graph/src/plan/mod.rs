@@ -1,0 +1,311 @@
+//! Compile expressions into stages of steps that any device can run.
+//!
+//! The passes, in order: [`stages`] finds what is needed and cuts it into stages, [`fuse`] decides
+//! which values are kept in memory and which element-wise operations run together, [`emit`] writes
+//! the steps of a stage, and [`buffers`] gives every kept value its place.
+
+mod buffers;
+mod dot;
+mod emit;
+mod fuse;
+mod listing;
+mod stages;
+
+use std::sync::Arc;
+
+use crate::error::CompileError;
+use crate::expr::Expr;
+use crate::graph::{Graph, Node, NodeId};
+use crate::op::{Binary, Draw, Op, Transpose, Unary};
+use crate::shape::Shape;
+
+/// What a program computes, before it is compiled. Made by [`Graph::program`].
+pub struct ProgramBuilder<'g> {
+    graph: &'g Graph,
+    outputs: Vec<(String, Expr<'g>)>,
+    updates: Vec<(Expr<'g>, Expr<'g>)>,
+}
+
+impl Graph {
+    /// Starts to describe a program: which expressions it returns and which parameters it updates.
+    pub fn program(&self) -> ProgramBuilder<'_> {
+        ProgramBuilder { graph: self, outputs: Vec::new(), updates: Vec::new() }
+    }
+}
+
+impl<'g> ProgramBuilder<'g> {
+    /// Returns the value of an expression under a name.
+    #[must_use]
+    pub fn output(mut self, name: &str, value: Expr<'g>) -> Self {
+        self.outputs.push((name.into(), value));
+        self
+    }
+
+    /// Sets a parameter to a new value at the end of each run. All updates see the old values.
+    #[must_use]
+    pub fn update(mut self, parameter: Expr<'g>, value: Expr<'g>) -> Self {
+        self.updates.push((parameter, value));
+        self
+    }
+
+    /// Compiles for any device.
+    pub fn compile(self) -> Result<Program, CompileError> {
+        let (nodes, constants) = self.graph.snapshot();
+        let mut roots = Vec::new();
+        for (name, value) in self.outputs {
+            let known = |r: &Root| matches!(r, Root::Output { name: n, .. } if *n == name);
+            if roots.iter().any(known) {
+                return Err(CompileError::DuplicateOutput(name));
+            }
+            roots.push(Root::Output { name, node: value.id });
+        }
+        for (target, value) in self.updates {
+            let Op::Parameter(name) = target.node().op else {
+                return Err(CompileError::NotAParameter(target.node().op.name()));
+            };
+            if value.shape() != target.shape() {
+                let (name, expected, found) = (name.to_string(), target.shape(), value.shape());
+                return Err(CompileError::UpdateShape { name, expected, found });
+            }
+            let known = |r: &Root| matches!(r, Root::Update { parameter, .. } if *parameter == target.id);
+            if roots.iter().any(known) {
+                return Err(CompileError::DuplicateUpdate(name.to_string()));
+            }
+            roots.push(Root::Update { parameter: target.id, node: value.id });
+        }
+        if roots.is_empty() {
+            return Err(CompileError::Empty);
+        }
+        Ok(Program { plan: Arc::new(stages::plan(&nodes, constants, &roots)) })
+    }
+}
+
+/// A compiled program: stages of steps with all memory planned, for any device and any precision.
+///
+/// Print it (`{program}`) for a listing; see also [`Program::graphviz`].
+#[derive(Clone)]
+pub struct Program {
+    pub(crate) plan: Arc<Plan>,
+}
+
+/// Something wanted from a program.
+enum Root {
+    Output { name: String, node: NodeId },
+    Update { parameter: NodeId, node: NodeId },
+}
+
+/// Everything a device needs to know to run a program.
+pub(crate) struct Plan {
+    /// What is computed, for listings: the needed nodes in order.
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) constants: Vec<Arc<[f64]>>,
+    pub(crate) inputs: Vec<Named>,
+    pub(crate) parameters: Vec<Named>,
+    /// Data sets of bytes; the shape gives their columns.
+    pub(crate) data: Vec<Named>,
+    pub(crate) indices: Vec<Arc<str>>,
+    pub(crate) outputs: Vec<Named>,
+    pub(crate) targets: Vec<Target>,
+    /// Values of all sums over rows, for each shard.
+    pub(crate) accumulator_len: usize,
+    /// Place of every fixed buffer, and their length in all.
+    pub(crate) fixed_offsets: Vec<usize>,
+    pub(crate) fixed_len: usize,
+    /// Fixed and row stages in turn, beginning and ending with a fixed one (which may be empty).
+    pub(crate) stages: Vec<Stage>,
+}
+
+/// A name with the shape that belongs to it.
+pub(crate) struct Named {
+    pub(crate) name: Arc<str>,
+    pub(crate) shape: Shape,
+}
+
+/// A sum over rows that row stages add to and fixed stages read.
+pub(crate) struct Target {
+    pub(crate) rows: usize,
+    pub(crate) cols: usize,
+    pub(crate) offset: usize,
+}
+
+pub(crate) enum Stage {
+    /// Steps on parameters and sums; steps of one wave do not depend on each other.
+    Fixed { waves: Vec<Vec<Step>> },
+    Rows(RowStage),
+}
+
+/// Steps that every tile of rows goes through.
+pub(crate) struct RowStage {
+    /// Targets to be set to zero first, because the stage's sums do not overwrite every value.
+    pub(crate) clears: Vec<usize>,
+    pub(crate) packs: Vec<Pack>,
+    pub(crate) steps: Vec<Step>,
+    /// Place of every tile buffer in columns, and columns in all.
+    pub(crate) offsets: Vec<usize>,
+    pub(crate) width: usize,
+}
+
+/// A right operand of row-stage products, laid out once for all tiles.
+pub(crate) struct Pack {
+    pub(crate) view: View,
+    /// Read as its transpose.
+    pub(crate) transposed: bool,
+    /// Depth and columns of the operand as it is multiplied.
+    pub(crate) depth: usize,
+    pub(crate) cols: usize,
+}
+
+/// Memory that views point into.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Base {
+    Input(usize),
+    Parameter(usize),
+    Constant(usize),
+    Output(usize),
+    /// A buffer of a row stage, one for each worker.
+    Tile(usize),
+    /// A buffer of the fixed stages.
+    Fixed(usize),
+}
+
+/// A matrix in memory: `offset` values after the base, `stride` values from row to row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct View {
+    pub(crate) base: Base,
+    pub(crate) offset: usize,
+    pub(crate) stride: usize,
+}
+
+pub(crate) enum Step {
+    Group(Group),
+    /// `out = a · pack`, rows of a tile.
+    Product { a: View, pack: usize, out: View },
+    /// A product of two fixed matrices, given with their shapes `[rows, cols]`.
+    FixedProduct { transpose: Transpose, a: (View, [usize; 2]), b: (View, [usize; 2]), out: View },
+    /// Adds `Σ ± aᵀb` to rows of a target.
+    Accumulate { into: Block, cols: usize, terms: Vec<Term> },
+}
+
+/// Rows of a target that a sum goes to.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Block {
+    pub(crate) target: usize,
+    pub(crate) row: usize,
+    pub(crate) rows: usize,
+    /// The first sum into these rows overwrites them.
+    pub(crate) first: bool,
+}
+
+/// One product `± aᵀb` of an accumulation.
+#[derive(Clone, Copy)]
+pub(crate) struct Term {
+    pub(crate) a: View,
+    pub(crate) b: View,
+    pub(crate) negative: bool,
+}
+
+/// Element-wise instructions over one shape, run together block by block.
+pub(crate) struct Group {
+    pub(crate) shape: Shape,
+    /// Values `0..sources.len()`.
+    pub(crate) sources: Vec<Source>,
+    /// Value `sources.len() + i` is the result of instruction `i`.
+    pub(crate) instructions: Vec<Instruction>,
+    pub(crate) sinks: Vec<Sink>,
+}
+
+/// Where a group's value comes from.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Source {
+    /// A matrix of the group's shape.
+    Full(View),
+    /// `[1, cols]`, repeated over rows.
+    Row(View),
+    /// `[rows, 1]`, repeated over columns.
+    Column(View),
+    /// `[1, 1]`
+    One(View),
+    Literal(f64),
+    BatchSize,
+    Gather { data: usize, index: usize },
+    Draw(Draw, u16),
+    /// A target, summed over the shards.
+    Target(usize),
+}
+
+/// A value of a group: a source or the result of an instruction.
+pub(crate) type Value = usize;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Instruction {
+    Unary(Unary, Value),
+    Binary(Binary, Value, Value),
+    Select(Value, Value, Value),
+}
+
+impl Instruction {
+    pub(crate) fn args(self) -> impl Iterator<Item = Value> {
+        let args = match self {
+            Instruction::Unary(_, a) => [Some(a), None, None],
+            Instruction::Binary(_, a, b) => [Some(a), Some(b), None],
+            Instruction::Select(a, b, c) => [Some(a), Some(b), Some(c)],
+        };
+        args.into_iter().flatten()
+    }
+}
+
+/// What happens to a group's value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Sink {
+    Store(Value, View),
+    SumCols(Value, View),
+    LogSumExp(Value, View),
+    /// Sum over the rows of a fixed shape.
+    SumRows(Value, View),
+    /// Sum over the rows of the batch, into a target.
+    Accumulate { value: Value, into: Block, negative: bool },
+}
+
+impl Sink {
+    pub(crate) fn value(self) -> Value {
+        match self {
+            Sink::Store(v, _) | Sink::SumCols(v, _) | Sink::LogSumExp(v, _) | Sink::SumRows(v, _) => v,
+            Sink::Accumulate { value, .. } => value,
+        }
+    }
+
+    pub(crate) fn view(self) -> Option<View> {
+        match self {
+            Sink::Store(_, v) | Sink::SumCols(_, v) | Sink::LogSumExp(_, v) | Sink::SumRows(_, v) => Some(v),
+            Sink::Accumulate { .. } => None,
+        }
+    }
+}
+
+impl Step {
+    /// Memory that the step reads.
+    pub(crate) fn reads(&self) -> Vec<View> {
+        match self {
+            Step::Group(g) => g
+                .sources
+                .iter()
+                .filter_map(|s| match s {
+                    Source::Full(v) | Source::Row(v) | Source::Column(v) | Source::One(v) => Some(*v),
+                    _ => None,
+                })
+                .collect(),
+            Step::Product { a, .. } => vec![*a],
+            Step::FixedProduct { a, b, .. } => vec![a.0, b.0],
+            Step::Accumulate { terms, .. } => terms.iter().flat_map(|t| [t.a, t.b]).collect(),
+        }
+    }
+
+    /// Memory that the step writes.
+    pub(crate) fn writes(&self) -> Vec<View> {
+        match self {
+            Step::Group(g) => g.sinks.iter().filter_map(|s| s.view()).collect(),
+            Step::Product { out, .. } | Step::FixedProduct { out, .. } => vec![*out],
+            Step::Accumulate { .. } => Vec::new(),
+        }
+    }
+}

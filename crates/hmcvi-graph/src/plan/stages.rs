@@ -1,0 +1,240 @@
+//! Find what a program needs and cut it into stages: on parameters, on rows, on parameters again.
+//!
+//! Except for sums over rows, row `i` of every value depends on row `i` of the batch alone. A
+//! value's *level* counts the sums over rows that must be finished before it: fixed values of level
+//! `k` are computed in fixed stage `k`, rows in row stage `k`. Most programs have one row stage
+//! between a prelude and a finish. Rows that a later row stage needs again are computed again.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::buffers;
+use super::emit::{self, Emitter};
+use super::{Named, Plan, Root, RowStage, Stage, Target};
+use crate::graph::{Node, NodeId};
+use crate::op::{Binary, Op, Transpose, Unary};
+use crate::shape::Shape;
+
+/// A term of a sum over rows: `± Σ_rows a` or `± aᵀb`, at some row of its target.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Summand {
+    pub(super) a: NodeId,
+    /// `None` for a plain sum over rows.
+    pub(super) b: Option<NodeId>,
+    pub(super) negative: bool,
+    pub(super) row: usize,
+    pub(super) rows: usize,
+}
+
+/// The needed nodes, and what stage each belongs to.
+pub(super) struct Analysis {
+    pub(super) nodes: Vec<Node>,
+    pub(super) level: Vec<usize>,
+    /// For the result of sums over rows: its place in `targets`.
+    pub(super) target: HashMap<NodeId, usize>,
+    pub(super) targets: Vec<(NodeId, Vec<Summand>)>,
+    /// Nodes that exist only as summands of a target.
+    pub(super) merged: Vec<bool>,
+}
+
+impl Analysis {
+    /// A fixed value that is computed (not given).
+    pub(super) fn is_fixed_member(&self, id: NodeId) -> bool {
+        let node = &self.nodes[id as usize];
+        !node.shape.is_batch() && !self.merged[id as usize] && !is_given(&node.op)
+    }
+}
+
+pub(super) fn is_given(op: &Op) -> bool {
+    matches!(op, Op::Input(_) | Op::Parameter(_) | Op::Scalar(_) | Op::Constant(_) | Op::BatchSize)
+}
+
+/// Plans a program for some roots.
+pub(super) fn plan(nodes: &[Node], constants: Vec<Arc<[f64]>>, roots: &[Root]) -> Plan {
+    let (nodes, roots) = compact(nodes, roots);
+    let analysis = analyse(nodes);
+    let mut emitter = Emitter::new(&analysis, &roots);
+    let last = emitter.last_level();
+    let mut stages = Vec::new();
+    for level in 0..=last {
+        stages.push(Stage::Fixed { waves: emitter.fixed_stage(level, level == last) });
+        let (packs, steps) = emitter.row_stage(level);
+        if !steps.is_empty() {
+            let (offsets, width) = buffers::tile(&emitter.take_tile_buffers(), &steps);
+            let clears = emitter.clears_at(level);
+            stages.push(Stage::Rows(RowStage { clears, packs, steps, offsets, width }));
+        }
+    }
+    if matches!(stages.last(), Some(Stage::Rows(_))) {
+        stages.push(Stage::Fixed { waves: Vec::new() });
+    }
+    let (fixed_offsets, fixed_len) = buffers::fixed(&emitter.fixed_buffers, &stages);
+    let (targets, accumulator_len) = place_targets(&analysis);
+    let emit::Leaves { inputs, parameters, data, indices, outputs } = emitter.leaves;
+    Plan {
+        nodes: analysis.nodes,
+        constants,
+        inputs,
+        parameters,
+        data,
+        indices,
+        outputs,
+        targets,
+        accumulator_len,
+        fixed_offsets,
+        fixed_len,
+        stages,
+    }
+}
+
+fn place_targets(analysis: &Analysis) -> (Vec<Target>, usize) {
+    let mut offset = 0;
+    let mut place = |(id, _): &(NodeId, Vec<Summand>)| {
+        let shape = analysis.nodes[*id as usize].shape;
+        let (rows, cols) = (shape.fixed_rows(), shape.cols);
+        let target = Target { rows, cols, offset };
+        // Whole cache lines, so that shards never share one.
+        offset += (rows * cols).next_multiple_of(16);
+        target
+    };
+    (analysis.targets.iter().map(&mut place).collect(), offset)
+}
+
+/// Keeps the nodes that the roots need, in order and renumbered, without `stop_gradient`.
+fn compact(nodes: &[Node], roots: &[Root]) -> (Vec<Node>, Vec<Root>) {
+    let mut needed = vec![false; nodes.len()];
+    let mut todo: Vec<NodeId> = roots
+        .iter()
+        .flat_map(|root| match root {
+            Root::Output { node, .. } => vec![*node],
+            Root::Update { parameter, node } => vec![*parameter, *node],
+        })
+        .collect();
+    while let Some(id) = todo.pop() {
+        if !std::mem::replace(&mut needed[id as usize], true) {
+            todo.extend(&nodes[id as usize].args);
+        }
+    }
+    let mut kept: Vec<Node> = Vec::new();
+    let mut new_id = vec![NodeId::MAX; nodes.len()];
+    for (id, node) in nodes.iter().enumerate().filter(|(id, _)| needed[*id]) {
+        let mut args: Vec<NodeId> = node.args.iter().map(|&a| new_id[a as usize]).collect();
+        if node.op == Op::StopGradient {
+            new_id[id] = args[0];
+            continue;
+        }
+        if matches!(node.op, Op::MatMul(_) | Op::SliceCols(_) | Op::SliceRows(_)) {
+            // These read matrices in memory, where a lone number has no place: copy it there.
+            for arg in &mut args {
+                if matches!(kept[*arg as usize].op, Op::Scalar(_) | Op::BatchSize) {
+                    let (op, shape) = (Op::Unary(Unary::Broadcast), Shape::SCALAR);
+                    kept.push(Node { op, args: vec![*arg], shape });
+                    *arg = kept.len() as NodeId - 1;
+                }
+            }
+        }
+        new_id[id] = kept.len() as NodeId;
+        kept.push(Node { op: node.op.clone(), args, shape: node.shape });
+    }
+    let renumber = |root: &Root| match root {
+        Root::Output { name, node } => {
+            Root::Output { name: name.clone(), node: new_id[*node as usize] }
+        }
+        Root::Update { parameter, node } => {
+            Root::Update { parameter: new_id[*parameter as usize], node: new_id[*node as usize] }
+        }
+    };
+    let roots = roots.iter().map(renumber).collect();
+    (kept, roots)
+}
+
+fn analyse(nodes: Vec<Node>) -> Analysis {
+    let mut uses = vec![0usize; nodes.len()];
+    for node in &nodes {
+        for &arg in &node.args {
+            uses[arg as usize] += 1;
+        }
+    }
+    let mut level = vec![0; nodes.len()];
+    let mut summands: Vec<Option<Vec<Summand>>> = vec![None; nodes.len()];
+    let mut merged = vec![false; nodes.len()];
+    for (id, node) in nodes.iter().enumerate() {
+        let highest = node.args.iter().map(|&a| level[a as usize]).max().unwrap_or(0);
+        let sums_batch = is_sum(&node.op) && nodes[node.args[0] as usize].shape.is_batch();
+        level[id] = highest + usize::from(sums_batch);
+        summands[id] = if sums_batch {
+            let b = node.args.get(1).copied();
+            let rows = node.shape.fixed_rows();
+            Some(vec![Summand { a: node.args[0], b, negative: false, row: 0, rows }])
+        } else {
+            merge(&nodes, id, &summands, &uses, &level)
+        };
+        if summands[id].is_some() && !sums_batch {
+            for &arg in &node.args {
+                merged[arg as usize] |= summands[arg as usize].is_some();
+            }
+        }
+    }
+    let mut targets = Vec::new();
+    let mut target = HashMap::new();
+    for (id, terms) in summands.into_iter().enumerate() {
+        if let Some(terms) = terms.filter(|_| !merged[id]) {
+            target.insert(id as NodeId, targets.len());
+            targets.push((id as NodeId, terms));
+        }
+    }
+    Analysis { nodes, level, target, targets, merged }
+}
+
+fn is_sum(op: &Op) -> bool {
+    matches!(op, Op::SumRows | Op::MatMul(Transpose::Left))
+}
+
+/// Sums, differences and stacks of sums over rows are one sum over rows, if nothing else needs the parts.
+fn merge(
+    nodes: &[Node],
+    id: usize,
+    summands: &[Option<Vec<Summand>>],
+    uses: &[usize],
+    level: &[usize],
+) -> Option<Vec<Summand>> {
+    let node = &nodes[id];
+    let part = |i: usize| {
+        let arg = node.args[i] as usize;
+        let same = nodes[arg].shape == node.shape || node.op == Op::ConcatRows;
+        (same && uses[arg] == 1 && level[arg] == level[id]).then_some(summands[arg].as_ref()?)
+    };
+    let negate = |terms: &[Summand]| -> Vec<Summand> {
+        terms.iter().map(|t| Summand { negative: !t.negative, ..*t }).collect()
+    };
+    match node.op {
+        Op::Unary(Unary::Neg) => Some(negate(part(0)?)),
+        Op::Binary(Binary::Add) => Some([part(0)?.clone(), part(1)?.clone()].concat()),
+        Op::Binary(Binary::Sub) => Some([part(0)?.clone(), negate(part(1)?)].concat()),
+        Op::ConcatRows => {
+            let (mut all, mut row) = (Vec::new(), 0);
+            for (i, &arg) in node.args.iter().enumerate() {
+                if !is_zero(nodes, arg) {
+                    all.extend(part(i)?.iter().map(|t| Summand { row: t.row + row, ..*t }));
+                }
+                row += nodes[arg as usize].shape.fixed_rows();
+            }
+            (!all.is_empty()).then_some(all)
+        }
+        _ => None,
+    }
+}
+
+fn is_zero(nodes: &[Node], id: NodeId) -> bool {
+    match &nodes[id as usize].op {
+        Op::Scalar(bits) => f64::from_bits(*bits) == 0.0,
+        Op::Unary(Unary::Broadcast) => is_zero(nodes, nodes[id as usize].args[0]),
+        _ => false,
+    }
+}
+
+impl Named {
+    pub(super) fn new(name: &Arc<str>, shape: Shape) -> Self {
+        Named { name: name.clone(), shape }
+    }
+}
