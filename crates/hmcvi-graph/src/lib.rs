@@ -16,7 +16,7 @@ pub use cpu::{CpuOptions, Executable, Run};
 pub use error::{CompileError, RunError, ShapeError};
 pub use expr::{Expr, Operand};
 pub use graph::Graph;
-pub use plan::{Program, ProgramBuilder};
+pub use plan::{Cost, Program, ProgramBuilder};
 pub use real::Real;
 pub use shape::{Rows, Shape};
 pub use store::{Store, Tensor};

@@ -59,14 +59,17 @@ fn constant<'g>(graph: &'g Graph, value: f64, shape: Shape) -> Expr<'g> {
     graph.constant(value).broadcast_to(shape)
 }
 
-/// The argument of a broadcast when the element-wise result keeps its shape without it.
-fn without_broadcast<'g>(x: Expr<'g>, others: &[Expr<'g>], shape: Shape) -> Option<Expr<'g>> {
-    if !is_op(x, &Op::Unary(Unary::Broadcast)) {
-        return None;
-    }
-    let inner = x.arg(0);
-    let all = others.iter().try_fold(inner.shape(), |s, o| s.broadcast(o.shape()));
-    (all == Some(shape)).then_some(inner)
+/// Takes a broadcast out of an argument of an element-wise operation: the others repeat it anyway,
+/// or the result is repeated instead.
+fn without_broadcast<'g>(op: &Op, args: &[Expr<'g>], shape: Shape) -> Option<Expr<'g>> {
+    let i = args.iter().position(|x| is_op(*x, &Op::Unary(Unary::Broadcast)))?;
+    let mut args = args.to_vec();
+    args[i] = args[i].arg(0);
+    let mut shapes = args.iter().map(|a| a.shape());
+    let small = shapes.next()?;
+    // Single rows and columns of the remaining arguments always fit each other.
+    let small = shapes.try_fold(small, |s, a| s.broadcast(a))?;
+    Some(args[0].graph.add(op.clone(), &args, small).broadcast_to(shape))
 }
 
 fn rewrite_unary<'g>(graph: &'g Graph, f: Unary, x: Expr<'g>, shape: Shape) -> Option<Expr<'g>> {
@@ -99,11 +102,8 @@ fn rewrite_binary<'g>(
     if let (Some(x), Some(y)) = (filled(a), filled(b)) {
         return Some(constant(graph, binary(f, x, y), shape));
     }
-    if let Some(inner) = without_broadcast(a, &[b], shape) {
-        return Some(graph.add(Op::Binary(f), &[inner, b], shape));
-    }
-    if let Some(inner) = without_broadcast(b, &[a], shape) {
-        return Some(graph.add(Op::Binary(f), &[a, inner], shape));
+    if let Some(smaller) = without_broadcast(&Op::Binary(f), &[a, b], shape) {
+        return Some(smaller);
     }
     let repeat = |x: Expr<'g>| Some(x.broadcast_to(shape));
     match (f, filled(a), filled(b)) {
@@ -116,6 +116,12 @@ fn rewrite_binary<'g>(
         (Binary::Mul | Binary::Div, _, Some(1.0)) => repeat(a),
         (Binary::Mul, Some(-1.0), _) => repeat(-b),
         (Binary::Mul | Binary::Div, _, Some(-1.0)) => repeat(-a),
+        (Binary::Mul, Some(x), None) if let Some((y, rest)) = scaled(b) => {
+            Some((graph.constant(x * y) * rest).broadcast_to(shape))
+        }
+        (Binary::Mul, None, Some(x)) if let Some((y, rest)) = scaled(a) => {
+            Some((graph.constant(x * y) * rest).broadcast_to(shape))
+        }
         (Binary::Sub, ..) if a == b => Some(constant(graph, 0.0, shape)),
         (Binary::Add, ..) if a == b => Some(a * 2.0),
         (Binary::Add, ..) if is_neg(b) => Some(a - b.arg(0)),
@@ -131,6 +137,15 @@ fn rewrite_binary<'g>(
         (Binary::Add, ..) => add_concats(a, b, Axis::Cols).or_else(|| add_concats(a, b, Axis::Rows)),
         _ => None,
     }
+}
+
+/// `(c, y)` if this is `c·y` with a number `c`.
+fn scaled(x: Expr<'_>) -> Option<(f64, Expr<'_>)> {
+    if !is_op(x, &Op::Binary(Binary::Mul)) {
+        return None;
+    }
+    let (a, b) = (x.arg(0), x.arg(1));
+    a.as_constant().map(|c| (c, b)).or_else(|| b.as_constant().map(|c| (c, a)))
 }
 
 /// `[a, b] + [c, d] = [a + c, b + d]`: the derivatives of slices join without zeros.
@@ -180,10 +195,7 @@ fn rewrite_select<'g>(c: Expr<'g>, a: Expr<'g>, b: Expr<'g>, shape: Shape) -> Op
         Some(_) => return Some(a.broadcast_to(shape)),
         None => {}
     }
-    if let Some(inner) = without_broadcast(a, &[c, b], shape) {
-        return Some(c.graph.add(Op::Select, &[c, inner, b], shape));
-    }
-    without_broadcast(b, &[c, a], shape).map(|inner| c.graph.add(Op::Select, &[c, a, inner], shape))
+    without_broadcast(&Op::Select, &[c, a, b], shape)
 }
 
 fn rewrite_product<'g>(t: Transpose, a: Expr<'g>, b: Expr<'g>, shape: Shape) -> Option<Expr<'g>> {

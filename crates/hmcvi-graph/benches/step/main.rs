@@ -1,35 +1,279 @@
-//! Time the HMCVI training step, in turn with the JAX peer if one is given.
+//! Time the HMCVI training step, in turn with plain matrix products and with the JAX peer.
+//!
+//! `cargo bench --bench step -- --peer python3` alternates repetitions of this engine, of the `gemm`
+//! crate at the same number of FLOP, and of `bench/peers/jax_step.py` (scan and unrolled), and prints
+//! times per image and ratios. Times: whole training steps (draw images, bound, gradient, Adam) on
+//! warm programs; the data are made beforehand.
+#![allow(clippy::print_stdout, clippy::print_stderr, clippy::unwrap_used, unreachable_pub, missing_docs)]
+
 mod model;
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, Stdio};
 use std::time::Instant;
-use hmcvi_graph::{CpuOptions, Run};
+
+use hmcvi_graph::{CpuOptions, Executable, Run, Store};
 use model::Sizes;
 
-fn main() {
-    let args: Vec<String> = std::env::args().collect();
-    let get = |k: &str, d: usize| args.iter().position(|a| a == k).map_or(d, |i| args[i + 1].parse().unwrap());
-    let (batch, t, l, threads, tile, reps) = (get("--batch", 100), get("--t", 3), get("--l", 4), get("--threads", 2), get("--tile", 64), get("--reps", 8));
-    let sizes = Sizes::paper(t, l);
-    let program = model::training_step(sizes);
-    let mut store = model::initial_store(sizes);
-    let mut options = CpuOptions::for_rows(batch);
-    options.threads = threads; options.tile_rows = tile;
-    let mut exe = program.on_cpu::<f32>(options);
-    eprintln!("{} MB", exe.bytes() / 1_000_000);
-    let mut s = 1u32;
-    let mut next = || { s = s.wrapping_mul(1664525).wrapping_add(1013904223); s >> 8 };
-    let images: Vec<u8> = (0..2000 * 784).map(|_| if next() % 100 < 19 { (next() % 255) as u8 } else { 0 }).collect();
-    let index: Vec<u32> = (0..batch as u32).map(|i| i % 2000).collect();
-    let mut step = 0u64;
-    let mut one = |exe: &mut hmcvi_graph::Executable<f32>| {
-        step += 1;
-        exe.run(&mut store, &Run { rows: batch, inputs: &[("learning_rate", &[1e-4]), ("count", &[step as f32])], data: &[("images", &images)], indices: &[("batch", &index)], seed: 7, step, row_offset: 0 }).unwrap();
+const USAGE: &str = "\
+usage: cargo bench --bench step -- [--batch 100,500] [--hmc-steps 3] [--leapfrog-steps 4]
+  [--threads 2] [--tile-rows N] [--rounds 7] [--peer PYTHON] [--json] [--list] [--graphviz]";
+
+struct Arguments {
+    batches: Vec<usize>,
+    sizes: Sizes,
+    threads: usize,
+    tile_rows: Option<usize>,
+    rounds: usize,
+    peer: Option<String>,
+    json: bool,
+    list: bool,
+    graphviz: bool,
+}
+
+fn parse() -> Result<Arguments, String> {
+    let mut a = Arguments {
+        batches: vec![100, 500],
+        sizes: Sizes::paper(3, 4),
+        threads: 2,
+        tile_rows: None,
+        rounds: 7,
+        peer: None,
+        json: false,
+        list: false,
+        graphviz: false,
     };
-    for _ in 0..3 { one(&mut exe); }
-    let steps = (20_000 / batch).clamp(3, 60);
-    for _ in 0..reps {
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        let mut value = || words.next().ok_or(format!("{word} needs a value"));
+        let number = |text: String| text.parse::<usize>().map_err(|_| format!("{text} is not a number"));
+        match word.as_str() {
+            "--batch" => a.batches = value()?.split(',').map(|t| number(t.into())).collect::<Result<_, _>>()?,
+            "--hmc-steps" => a.sizes.hmc_steps = number(value()?)?,
+            "--leapfrog-steps" => a.sizes.leapfrog_steps = number(value()?)?,
+            "--threads" => a.threads = number(value()?)?,
+            "--tile-rows" => a.tile_rows = Some(number(value()?)?),
+            "--rounds" => a.rounds = number(value()?)?.max(1),
+            "--peer" => a.peer = Some(value()?),
+            "--json" => a.json = true,
+            "--list" => a.list = true,
+            "--graphviz" => a.graphviz = true,
+            // Cargo adds this to all benchmarks.
+            "--bench" => {}
+            _ => return Err(format!("unknown argument {word}")),
+        }
+    }
+    Ok(a)
+}
+
+fn main() {
+    let arguments = parse().unwrap_or_else(|why| {
+        eprintln!("{why}\n{USAGE}");
+        std::process::exit(2)
+    });
+    let program = model::training_step(arguments.sizes);
+    if arguments.list {
+        print!("{program}");
+    } else if arguments.graphviz {
+        print!("{}", program.graphviz());
+    } else {
+        for &batch in &arguments.batches {
+            measure(&arguments, &program, batch);
+        }
+    }
+}
+
+/// Seconds that one repetition should take.
+const REPETITION: f64 = 0.7;
+
+fn measure(arguments: &Arguments, program: &hmcvi_graph::Program, batch: usize) {
+    let flop = program.cost().product_flop_per_row as f64;
+    let mut options = CpuOptions { threads: arguments.threads, ..CpuOptions::for_rows(batch) };
+    options.tile_rows = arguments.tile_rows.unwrap_or(options.tile_rows);
+    let mut ours = Ours::new(arguments.sizes, program.on_cpu(options), batch);
+    let mut peers: Vec<Peer> = match &arguments.peer {
+        Some(python) => ["scan", "unroll"].map(|l| Peer::start(python, l, arguments.sizes)).into(),
+        None => Vec::new(),
+    };
+    let steps = (REPETITION / ours.time(2)).ceil() as usize;
+    for peer in &mut peers {
+        peer.time(batch, 2);
+    }
+    let (mut own, mut plain, mut theirs) = (Vec::new(), Vec::new(), vec![Vec::new(); peers.len()]);
+    for round in 0..arguments.rounds {
+        own.push(ours.time(steps) * 1e6 / batch as f64);
+        plain.push(plain_products(arguments.threads));
+        for (peer, times) in peers.iter_mut().zip(&mut theirs) {
+            times.push(peer.time(batch, steps));
+        }
+        eprint!("\rbatch {batch}: round {} of {}", round + 1, arguments.rounds);
+    }
+    eprintln!();
+    let us = median(&own);
+    let gflops: Vec<f64> = own.iter().map(|us| flop / us / 1e3).collect();
+    let fraction = median(&ratios(&gflops, &plain));
+    let ratio: Vec<f64> = theirs.iter().map(|times| median(&ratios(times, &own))).collect();
+    if arguments.json {
+        let peer: serde_json::Map<String, serde_json::Value> = peers
+            .iter()
+            .zip(&theirs)
+            .zip(&ratio)
+            .map(|((p, times), r)| {
+                (p.name.into(), serde_json::json!({"us_per_image": median(times), "ratio": r}))
+            })
+            .collect();
+        let Sizes { hmc_steps, leapfrog_steps, latent, .. } = arguments.sizes;
+        let record = serde_json::json!({
+            "batch": batch, "hmc_steps": hmc_steps, "leapfrog_steps": leapfrog_steps, "latent": latent,
+            "threads": arguments.threads, "tile_rows": ours.executable.options().tile_rows,
+            "us_per_image": us, "us_per_image_best": least(&own), "flop_per_image": flop,
+            "gflops": median(&gflops), "plain_gflops": median(&plain), "fraction_of_plain": fraction,
+            "bytes": ours.executable.bytes(), "bound": ours.bound(), "peers": peer,
+        });
+        println!("{record}");
+        return;
+    }
+    println!(
+        "batch {batch}: {us:.1} us per image (best {:.1}), {:.1} GFLOP/s of {:.1} in plain products ({:.0}%), {:.1} MB, bound {:.2}",
+        least(&own),
+        median(&gflops),
+        median(&plain),
+        100.0 * fraction,
+        ours.executable.bytes() as f64 / 1e6,
+        ours.bound(),
+    );
+    for ((peer, times), r) in peers.iter().zip(&theirs).zip(&ratio) {
+        let (name, us, best) = (peer.name, median(times), least(times));
+        println!("  {name}: {us:.1} us per image (best {best:.1}), {r:.2} times our time");
+    }
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted[sorted.len() / 2]
+}
+
+fn least(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+/// Ratios of neighbouring repetitions: what slows the machine down for a while slows both.
+fn ratios(a: &[f64], b: &[f64]) -> Vec<f64> {
+    a.iter().zip(b).map(|(a, b)| a / b).collect()
+}
+
+/// The engine's training step on synthetic images, a fifth of whose pixels are not black.
+struct Ours {
+    executable: Executable<f32>,
+    store: Store<f32>,
+    images: Vec<u8>,
+    index: Vec<u32>,
+    step: u64,
+}
+
+impl Ours {
+    fn new(sizes: Sizes, executable: Executable<f32>, batch: usize) -> Self {
+        let rows = 10_000;
+        let mut uniform = vec![0f32; 2 * rows * sizes.pixels];
+        let key = hmcvi_graph::random::Key { seed: 3, stream: 0, step: 0, row: 0 };
+        hmcvi_graph::random::uniform(key, &mut uniform);
+        let (lit, byte) = uniform.split_at(rows * sizes.pixels);
+        let images = lit.iter().zip(byte).map(|(l, b)| if *l < 0.19 { (b * 255.0) as u8 + 1 } else { 0 });
+        let index = (0..batch).map(|i| ((i * 7919) % rows) as u32).collect();
+        Ours { executable, store: model::initial_store(sizes), images: images.collect(), index, step: 0 }
+    }
+
+    fn run(&mut self) {
+        self.step += 1;
+        let run = Run {
+            rows: self.index.len(),
+            inputs: &[("learning_rate", &[1e-4]), ("count", &[self.step as f32])],
+            data: &[("images", &self.images)],
+            indices: &[("batch", &self.index)],
+            seed: 7,
+            step: self.step,
+            row_offset: 0,
+        };
+        self.executable.run(&mut self.store, &run).expect("the run is complete");
+    }
+
+    /// Seconds per step.
+    fn time(&mut self, steps: usize) -> f64 {
         let start = Instant::now();
-        for _ in 0..steps { one(&mut exe); }
-        let us = start.elapsed().as_secs_f64() * 1e6 / (steps * batch) as f64;
-        println!("{us:8.1} us per image, bound {}", exe.output("bound").unwrap()[0]);
+        (0..steps).for_each(|_| self.run());
+        start.elapsed().as_secs_f64() / steps as f64
+    }
+
+    fn bound(&self) -> f64 {
+        f64::from(self.executable.output("bound").expect("the program has this output")[0])
+    }
+}
+
+/// GFLOP/s of the `gemm` crate for the largest product of the step, one per thread.
+fn plain_products(threads: usize) -> f64 {
+    let (m, k, n) = (250, 200, 784);
+    let work = || {
+        let (a, b, mut c) = (vec![0.5f32; m * k], vec![0.25f32; k * n], vec![0f32; m * n]);
+        let mut once = || {
+            // SAFETY: the slices have the sizes and strides that are given.
+            unsafe {
+                gemm::gemm(
+                    m, n, k, c.as_mut_ptr(), 1, n as isize, false, a.as_ptr(), 1, k as isize, b.as_ptr(), 1,
+                    n as isize, 0.0, 1.0, false, false, false, gemm::Parallelism::None,
+                );
+            }
+        };
+        (0..20).for_each(|_| once());
+        let (start, count) = (Instant::now(), 300);
+        (0..count).for_each(|_| once());
+        (2 * m * k * n * count) as f64 / start.elapsed().as_secs_f64() / 1e9
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().map(|t| t.join().unwrap()).sum()
+    })
+}
+
+/// The JAX script, waiting for commands.
+struct Peer {
+    name: &'static str,
+    process: Child,
+    replies: BufReader<std::process::ChildStdout>,
+}
+
+impl Peer {
+    fn start(python: &str, name: &'static str, sizes: Sizes) -> Self {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench/peers/jax_step.py");
+        let number = |n: usize| n.to_string();
+        let mut process = Command::new(python)
+            .args([script, "--serve", "--loop", name])
+            .args(["--latent", &number(sizes.latent), "--hmc-steps", &number(sizes.hmc_steps)])
+            .args(["--leapfrog-steps", &number(sizes.leapfrog_steps)])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|why| panic!("cannot start {python}: {why}; name a Python that has jax"));
+        let replies = BufReader::new(process.stdout.take().unwrap());
+        let name = if name == "scan" { "jax (scan)" } else { "jax (unrolled)" };
+        Peer { name, process, replies }
+    }
+
+    /// Microseconds per image.
+    fn time(&mut self, batch: usize, steps: usize) -> f64 {
+        writeln!(self.process.stdin.as_mut().unwrap(), "go {batch} {steps}").unwrap();
+        let mut line = String::new();
+        self.replies.read_line(&mut line).unwrap();
+        let reply: serde_json::Value = serde_json::from_str(&line)
+            .unwrap_or_else(|_| panic!("the peer did not answer; is jax installed?"));
+        reply["us_per_image"].as_f64().unwrap()
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        // Closing its input ends the script.
+        drop(self.process.stdin.take());
+        let _ = self.process.wait();
     }
 }

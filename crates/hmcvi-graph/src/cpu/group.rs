@@ -368,7 +368,7 @@ unsafe fn apply_unary<T: Real>(f: Unary, len: usize, a: *const T, to: *mut T) {
     macro_rules! cases {
         ($($name:ident)*) => { match f { $(
             // SAFETY: the caller vouches for `len` values.
-            Unary::$name => unsafe { map1(len, a, to, |x| unary(Unary::$name, x)) },
+            Unary::$name => unsafe { map1(len, a, to, #[inline(always)] |x| unary(Unary::$name, x)) },
         )* } };
     }
     cases!(Neg Abs Sqrt Exp Log Log1p Sigmoid Softplus Tanh Broadcast)
@@ -379,7 +379,7 @@ unsafe fn apply_binary<T: Real>(f: Binary, len: usize, a: *const T, b: *const T,
     macro_rules! cases {
         ($($name:ident)*) => { match f { $(
             // SAFETY: the caller vouches for `len` values.
-            Binary::$name => unsafe { map2(len, a, b, to, |x, y| binary(Binary::$name, x, y)) },
+            Binary::$name => unsafe { map2(len, a, b, to, #[inline(always)] |x, y| binary(Binary::$name, x, y)) },
         )* } };
     }
     cases!(Add Sub Mul Div Min Max Less LessEqual Equal)
@@ -395,36 +395,41 @@ unsafe fn copy<T: Real>(len: usize, from: *const T, to: *mut T) {
     unsafe { std::ptr::copy(from, to, len) }
 }
 
-/// Calls `chunk(start, count)` for all whole chunks and the rest.
-#[inline(always)]
-fn chunks(len: usize, mut whole: impl FnMut(usize), mut rest: impl FnMut(usize, usize)) {
-    let mut at = 0;
-    while at + WIDTH <= len {
-        whole(at);
-        at += WIDTH;
-    }
-    if at < len {
-        rest(at, len - at);
-    }
-}
-
 #[inline(always)]
 unsafe fn read<T: Real>(from: *const T, count: usize) -> [T; WIDTH] {
-    let mut values = [T::from_byte(1); WIDTH];
     // SAFETY: the caller vouches for `count` values, at most WIDTH.
-    unsafe { std::ptr::copy_nonoverlapping(from, values.as_mut_ptr(), count) };
-    values
+    unsafe {
+        if count == WIDTH {
+            return from.cast::<[T; WIDTH]>().read_unaligned();
+        }
+        let mut values = [T::from_byte(1); WIDTH];
+        for (i, value) in values.iter_mut().enumerate().take(count) {
+            *value = *from.add(i);
+        }
+        values
+    }
 }
 
 #[inline(always)]
 unsafe fn write<T: Real>(to: *mut T, values: [T; WIDTH], count: usize) {
     // SAFETY: the caller vouches for `count` values, at most WIDTH.
-    unsafe { std::ptr::copy_nonoverlapping(values.as_ptr(), to, count) };
+    unsafe {
+        if count == WIDTH {
+            return to.cast::<[T; WIDTH]>().write_unaligned(values);
+        }
+        for (i, value) in values.iter().enumerate().take(count) {
+            *to.add(i) = *value;
+        }
+    }
 }
+
+// The loops over chunks are written so that the function occurs once: it must be inlined to be
+// compiled for the instruction set that the group was dispatched to.
 
 #[inline(always)]
 unsafe fn map1<T: Real>(len: usize, a: *const T, to: *mut T, f: impl Fn(T) -> T) {
-    let part = |at: usize, count: usize| {
+    for at in (0..len).step_by(WIDTH) {
+        let count = WIDTH.min(len - at);
         // SAFETY: the caller vouches for `len` values, of which these are some.
         unsafe {
             let mut x = read(a.add(at), count);
@@ -433,13 +438,13 @@ unsafe fn map1<T: Real>(len: usize, a: *const T, to: *mut T, f: impl Fn(T) -> T)
             }
             write(to.add(at), x, count);
         }
-    };
-    chunks(len, |at| part(at, WIDTH), part);
+    }
 }
 
 #[inline(always)]
 unsafe fn map2<T: Real>(len: usize, a: *const T, b: *const T, to: *mut T, f: impl Fn(T, T) -> T) {
-    let part = |at: usize, count: usize| {
+    for at in (0..len).step_by(WIDTH) {
+        let count = WIDTH.min(len - at);
         // SAFETY: the caller vouches for `len` values, of which these are some.
         unsafe {
             let (mut x, y) = (read(a.add(at), count), read(b.add(at), count));
@@ -448,13 +453,13 @@ unsafe fn map2<T: Real>(len: usize, a: *const T, b: *const T, to: *mut T, f: imp
             }
             write(to.add(at), x, count);
         }
-    };
-    chunks(len, |at| part(at, WIDTH), part);
+    }
 }
 
 #[inline(always)]
 unsafe fn map3<T: Real>(len: usize, a: *const T, b: *const T, c: *const T, to: *mut T, f: impl Fn(T, T, T) -> T) {
-    let part = |at: usize, count: usize| {
+    for at in (0..len).step_by(WIDTH) {
+        let count = WIDTH.min(len - at);
         // SAFETY: the caller vouches for `len` values, of which these are some.
         unsafe {
             let (mut x, y, z) = (read(a.add(at), count), read(b.add(at), count), read(c.add(at), count));
@@ -463,8 +468,7 @@ unsafe fn map3<T: Real>(len: usize, a: *const T, b: *const T, c: *const T, to: *
             }
             write(to.add(at), x, count);
         }
-    };
-    chunks(len, |at| part(at, WIDTH), part);
+    }
 }
 
 /// Combines all values: `WIDTH` chains side by side, then those in order, so that the result does

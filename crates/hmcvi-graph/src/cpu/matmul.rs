@@ -81,6 +81,19 @@ unsafe fn store<T: Real, S: Simd>(to: *mut T, value: T::Vector<S>) {
     unsafe { to.cast::<T::Vector<S>>().write_unaligned(value) }
 }
 
+/// Asks for `lines` cache lines from an address on, before they are needed.
+#[inline(always)]
+fn prefetch<T>(from: *const T, lines: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for line in 0..lines {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch of any address is harmless.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast::<i8>().wrapping_add(64 * line)) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (from, lines);
+}
+
 /// A block of results: `M` rows of at most `N` vectors.
 struct Results<T> {
     at: *mut T,
@@ -105,6 +118,13 @@ unsafe fn block<T: Real, S: Simd, const M: usize, const N: usize>(
 ) {
     let lanes = T::lanes::<S>();
     let mut sums = [[T::splat(simd, T::default()); N]; M];
+    if results.add {
+        for i in 0..M {
+            let row = results.at.wrapping_add(i * results.stride);
+            prefetch(row, 1);
+            prefetch(row.wrapping_add(results.width - 1), 1);
+        }
+    }
     for _ in 0..depth {
         // SAFETY: guaranteed by the caller for every p < depth.
         unsafe {
@@ -195,8 +215,12 @@ impl<T: Real> WithSimd for Product<T> {
             let mut col = 0;
             while col < self.cols {
                 let width = panel_width(lanes, self.cols, col);
-                for row in (0..self.rows).step_by(BLOCK_ROWS) {
+                // The next panel comes from afar: fetch a share of it behind every block.
+                let next = self.packed.wrapping_add(self.depth * (col + width) + p * width);
+                let share = (depth * width * size_of::<T>()).div_ceil(64 * self.rows.div_ceil(BLOCK_ROWS));
+                for (i, row) in (0..self.rows).step_by(BLOCK_ROWS).enumerate() {
                     let rows = BLOCK_ROWS.min(self.rows - row);
+                    prefetch(next.wrapping_byte_add(64 * i * share), share);
                     // SAFETY: whoever built the product vouches for its operands; all indices stay
                     // below rows, depth and cols, and padded columns go to the spill only.
                     unsafe {
@@ -243,7 +267,8 @@ impl<T: Real> Accumulate<'_, T> {
     /// Packs columns `from .. from + width` of one operand of rows `start .. start + depth` (counted
     /// over all terms) into rows of `padded` values.
     #[inline(always)]
-    unsafe fn pack(&self, left: bool, range: (usize, usize), from: usize, width: usize, padded: usize, to: *mut T) {
+    unsafe fn pack(&self, left: bool, range: (usize, usize), columns: (usize, usize), padded: usize, to: *mut T) {
+        let (from, width) = columns;
         let (mut term, mut row) = (range.0 / self.depth, range.0 % self.depth);
         for p in 0..range.1 {
             let t = &self.terms[term];
@@ -252,11 +277,18 @@ impl<T: Real> Accumulate<'_, T> {
             // sum; `to` has room for `padded` values in each row.
             unsafe {
                 let (from, to) = (base.add(row * stride + from), to.add(p * padded));
-                for j in 0..width {
-                    *to.add(j) = if left && t.negative { -*from.add(j) } else { *from.add(j) };
+                if width == padded {
+                    // `padded` is known to the compiler, so this is a few vector moves.
+                    std::ptr::copy_nonoverlapping(from, to, padded);
+                } else {
+                    for j in 0..padded {
+                        *to.add(j) = if j < width { *from.add(j) } else { T::default() };
+                    }
                 }
-                for j in width..padded {
-                    *to.add(j) = T::default();
+                if left && t.negative {
+                    for j in 0..padded {
+                        *to.add(j) = -*to.add(j);
+                    }
                 }
             }
             row += 1;
@@ -287,13 +319,18 @@ impl<T: Real> WithSimd for Accumulate<'_, T> {
                     for row in (0..rows).step_by(BLOCK_ROWS) {
                         let height = BLOCK_ROWS.min(rows - row);
                         let to = self.scratch.add(row * depth);
-                        self.pack(true, (start, depth), top + row, height, BLOCK_ROWS, to);
+                        self.pack(true, (start, depth), (top + row, height), BLOCK_ROWS, to);
                     }
                     let mut col = 0;
                     while col < self.cols {
                         let width = panel_width(lanes, self.cols, col);
                         let real = width.min(self.cols - col);
-                        self.pack(false, (start, depth), col, real, width, right);
+                        // Two calls, so that the compiler knows the width in each.
+                        if width == lanes {
+                            self.pack(false, (start, depth), (col, real), lanes, right);
+                        } else {
+                            self.pack(false, (start, depth), (col, real), 2 * lanes, right);
+                        }
                         for row in (0..rows).step_by(BLOCK_ROWS) {
                             let results = Results {
                                 at: self.c.add((top + row) * self.cols + col),

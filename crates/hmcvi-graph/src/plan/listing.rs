@@ -1,1 +1,198 @@
 //! Print a program: stages, fused groups, products with shapes, work and memory.
+
+use std::fmt;
+
+use super::{Base, Block, Group, Instruction, Plan, Program, Sink, Source, Stage, Step, View};
+use crate::op::{Draw, Transpose};
+use crate::shape::Shape;
+
+/// Work and memory of a program, known before it runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Floating-point operations of matrix products, per row of the batch.
+    pub product_flop_per_row: u64,
+    /// Element-wise operations per row of the batch, each function counted as one.
+    pub element_ops_per_row: u64,
+    /// Values kept between the steps of a row stage, per row of a tile.
+    pub tile_values_per_row: u64,
+    /// Values of sums over rows, per shard.
+    pub accumulator_values: u64,
+    /// Values kept by the fixed stages.
+    pub fixed_values: u64,
+    /// Values of packed operands.
+    pub packed_values: u64,
+    /// Steps of all stages.
+    pub steps: u64,
+}
+
+impl Program {
+    /// Work and memory, known before the first run.
+    pub fn cost(&self) -> Cost {
+        let mut cost = Cost {
+            accumulator_values: self.plan.accumulator_len as u64,
+            fixed_values: self.plan.fixed_len as u64,
+            ..Cost::default()
+        };
+        for stage in &self.plan.stages {
+            match stage {
+                Stage::Fixed { waves } => cost.steps += waves.iter().flatten().count() as u64,
+                Stage::Rows(rows) => {
+                    cost.steps += rows.steps.len() as u64;
+                    cost.tile_values_per_row = cost.tile_values_per_row.max(rows.width as u64);
+                    cost.packed_values += rows.packs.iter().map(|p| (p.depth * p.cols) as u64).sum::<u64>();
+                    for step in &rows.steps {
+                        match step {
+                            Step::Product { pack, .. } => {
+                                let pack = &rows.packs[*pack];
+                                cost.product_flop_per_row += 2 * (pack.depth * pack.cols) as u64;
+                            }
+                            Step::Accumulate { into, cols, terms } => {
+                                cost.product_flop_per_row += 2 * (into.rows * cols * terms.len()) as u64;
+                            }
+                            Step::Group(group) => cost.element_ops_per_row += ops(group) as u64,
+                            Step::FixedProduct { .. } => {}
+                        }
+                    }
+                }
+            }
+        }
+        cost
+    }
+}
+
+/// Element-wise operations per row: instructions and reductions over all columns.
+fn ops(group: &Group) -> usize {
+    let reductions = group.sinks.iter().filter(|s| !matches!(s, Sink::Store(..))).count();
+    (group.instructions.len() + reductions) * group.shape.cols
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plan = &*self.plan;
+        let cost = self.cost();
+        writeln!(
+            f,
+            "program: {} expressions, {} steps; per row {} FLOP in products, {} element-wise operations, {} values kept",
+            plan.nodes.len(),
+            cost.steps,
+            cost.product_flop_per_row,
+            cost.element_ops_per_row,
+            cost.tile_values_per_row,
+        )?;
+        let (mut fixed, mut rows) = (0, 0);
+        let last = plan.stages.len() - 1;
+        for (i, stage) in plan.stages.iter().enumerate() {
+            match stage {
+                Stage::Fixed { waves } => {
+                    let name = if i == 0 { "prelude" } else if i == last { "finish" } else { "between" };
+                    writeln!(f, "{name} (fixed stage {fixed}): {} waves", waves.len())?;
+                    fixed += 1;
+                    for (w, wave) in waves.iter().enumerate() {
+                        writeln!(f, "  wave {w}")?;
+                        wave.iter().try_for_each(|step| write_step(f, plan, step, &[]))?;
+                    }
+                }
+                Stage::Rows(stage) => {
+                    writeln!(f, "row stage {rows}: {} steps, {} packed operands", stage.steps.len(), stage.packs.len())?;
+                    rows += 1;
+                    for (p, pack) in stage.packs.iter().enumerate() {
+                        let transposed = if pack.transposed { "ᵀ" } else { "" };
+                        let (view, depth, cols) = (name(plan, pack.view), pack.depth, pack.cols);
+                        writeln!(f, "  pack {p}: {view}{transposed} as [{depth}, {cols}]")?;
+                    }
+                    let packs: Vec<[usize; 2]> = stage.packs.iter().map(|p| [p.depth, p.cols]).collect();
+                    stage.steps.iter().try_for_each(|step| write_step(f, plan, step, &packs))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn name(plan: &Plan, view: View) -> String {
+    let base = match view.base {
+        Base::Input(i) => plan.inputs[i].name.to_string(),
+        Base::Parameter(i) => plan.parameters[i].name.to_string(),
+        Base::Output(i) => format!("output {}", plan.outputs[i].name),
+        Base::Constant(i) => format!("constant {i}"),
+        Base::Tile(i) => format!("t{i}"),
+        Base::Fixed(i) => format!("f{i}"),
+    };
+    if view.offset == 0 { base } else { format!("{base}+{}", view.offset) }
+}
+
+fn target(plan: &Plan, block: Block) -> String {
+    let cols = plan.targets[block.target].cols;
+    let (row, end) = (block.row, block.row + block.rows);
+    let equals = if block.first { "=" } else { "+=" };
+    format!("sum {}[{row}..{end}, {cols}] {equals}", block.target)
+}
+
+fn write_step(f: &mut fmt::Formatter<'_>, plan: &Plan, step: &Step, packs: &[[usize; 2]]) -> fmt::Result {
+    match step {
+        Step::Product { a, pack, out } => {
+            let [depth, cols] = packs[*pack];
+            let (out, a, flop) = (name(plan, *out), name(plan, *a), 2 * depth * cols);
+            writeln!(f, "  {out} = {a} · pack {pack}   [N, {depth}]·[{depth}, {cols}], {flop} FLOP per row")
+        }
+        Step::FixedProduct { transpose, a, b, out } => {
+            let (left, right) = (
+                if *transpose == Transpose::Left { "ᵀ" } else { "" },
+                if *transpose == Transpose::Right { "ᵀ" } else { "" },
+            );
+            let (out, na, nb) = (name(plan, *out), name(plan, a.0), name(plan, b.0));
+            writeln!(f, "  {out} = {na}{left} · {nb}{right}   {:?}·{:?}", a.1, b.1)
+        }
+        Step::Accumulate { into, cols, terms } => {
+            let products: Vec<String> = terms
+                .iter()
+                .map(|t| {
+                    let sign = if t.negative { "-" } else { "" };
+                    format!("{sign}{}ᵀ·{}", name(plan, t.a), name(plan, t.b))
+                })
+                .collect();
+            let flop = 2 * into.rows * cols * terms.len();
+            writeln!(f, "  {} {}   {flop} FLOP per row", target(plan, *into), products.join(" + "))
+        }
+        Step::Group(group) => write_group(f, plan, group),
+    }
+}
+
+fn write_group(f: &mut fmt::Formatter<'_>, plan: &Plan, group: &Group) -> fmt::Result {
+    let Shape { rows, cols } = group.shape;
+    let count = group.instructions.len();
+    writeln!(f, "  group [{rows}, {cols}]: {count} instruction{}", if count == 1 { "" } else { "s" })?;
+    let value = |v: usize| match group.sources.get(v) {
+        None => format!("v{}", v - group.sources.len()),
+        Some(Source::Full(view) | Source::Row(view) | Source::Column(view) | Source::One(view)) => name(plan, *view),
+        Some(Source::Literal(x)) => format!("{x}"),
+        Some(Source::BatchSize) => "N".into(),
+        Some(Source::Gather { data, index }) => format!("{}[{}]", plan.data[*data].name, plan.indices[*index]),
+        Some(Source::Draw(Draw::Normal, stream)) => format!("normal({stream})"),
+        Some(Source::Draw(Draw::Uniform, stream)) => format!("uniform({stream})"),
+        Some(Source::Target(t)) => format!("sum {t}"),
+    };
+    for (i, instruction) in group.instructions.iter().enumerate() {
+        let args: Vec<String> = instruction.args().map(value).collect();
+        let op = match instruction {
+            Instruction::Unary(op, _) => op.name(),
+            Instruction::Binary(op, ..) => op.name(),
+            Instruction::Select(..) => "select",
+        };
+        writeln!(f, "    v{i} = {op}({})", args.join(", "))?;
+    }
+    for sink in &group.sinks {
+        let v = value(sink.value());
+        match *sink {
+            Sink::Store(_, view) => writeln!(f, "    {} = {v}", name(plan, view))?,
+            Sink::SumCols(_, view) => writeln!(f, "    {} = sum_cols({v})", name(plan, view))?,
+            Sink::LogSumExp(_, view) => writeln!(f, "    {} = log_sum_exp({v})", name(plan, view))?,
+            Sink::SumRows(_, view) => writeln!(f, "    {} = sum_rows({v})", name(plan, view))?,
+            Sink::Accumulate { into, negative, .. } => {
+                let sign = if negative { "-" } else { "" };
+                writeln!(f, "    {} {sign}sum_rows({v})", target(plan, into))?;
+            }
+        }
+    }
+    Ok(())
+}

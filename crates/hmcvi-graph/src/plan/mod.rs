@@ -11,6 +11,8 @@ mod fuse;
 mod listing;
 mod stages;
 
+pub use listing::Cost;
+
 use std::sync::Arc;
 
 use crate::error::CompileError;

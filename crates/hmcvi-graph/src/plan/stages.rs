@@ -38,6 +38,21 @@ pub(super) struct Analysis {
 }
 
 impl Analysis {
+    /// Moves fixed values to the last stage that computes them in time for their users, so that
+    /// nothing is kept through a row stage that could be computed after it.
+    fn postpone(&mut self) {
+        let last = self.level.iter().copied().max().unwrap_or(0);
+        let mut latest = vec![last; self.nodes.len()];
+        for id in (0..self.nodes.len()).rev() {
+            if self.is_fixed_member(id as NodeId) && !self.target.contains_key(&(id as NodeId)) {
+                self.level[id] = latest[id];
+            }
+            for &arg in &self.nodes[id].args {
+                latest[arg as usize] = latest[arg as usize].min(self.level[id]);
+            }
+        }
+    }
+
     /// A fixed value that is computed (not given).
     pub(super) fn is_fixed_member(&self, id: NodeId) -> bool {
         let node = &self.nodes[id as usize];
@@ -183,7 +198,9 @@ fn analyse(nodes: Vec<Node>) -> Analysis {
             targets.push((id as NodeId, terms));
         }
     }
-    Analysis { nodes, level, target, targets, merged }
+    let mut analysis = Analysis { nodes, level, target, targets, merged };
+    analysis.postpone();
+    analysis
 }
 
 fn is_sum(op: &Op) -> bool {
