@@ -79,6 +79,8 @@ impl<T> Default for Run<'_, T> {
 pub struct Executable<T: Real> {
     plan: Arc<Plan>,
     options: CpuOptions,
+    /// Rows that the workers' tiles have room for.
+    tile_capacity: usize,
     engine: Engine<T>,
     pool: Pool,
     stages: Vec<Prepared>,
@@ -174,7 +176,8 @@ impl<T: Real> Executable<T> {
             packed: vec![T::default(); packed],
             rows: 0,
             plan,
-            options: CpuOptions { tile_rows, ..options },
+            options,
+            tile_capacity: tile_rows,
         };
         executable.engine.memory.constants = executable.constants.iter().map(|c| c.as_ptr()).collect();
         executable
@@ -296,7 +299,8 @@ impl<T: Real> Executable<T> {
     }
 
     fn row_stage(&self, workers: &Workers<T>, stage: &RowStage, codes: &[Option<Code>], packed: &[usize]) {
-        let (engine, targets, tile_rows) = (&self.engine, &self.plan.targets, self.options.tile_rows);
+        let (engine, targets) = (&self.engine, &self.plan.targets);
+        let (tile_rows, capacity) = (self.options.tile_rows, self.tile_capacity);
         let (rows, shards) = (engine.memory.batch, engine.memory.shards);
         self.pool.run(shards, &|shard, worker| {
             // SAFETY: this thread is `worker` for the duration of the task.
@@ -314,7 +318,7 @@ impl<T: Real> Executable<T> {
                 let frame = Frame {
                     tile: worker.tile.as_mut_ptr(),
                     tile_offsets: stage.offsets.as_ptr(),
-                    tile_rows,
+                    tile_rows: capacity,
                     first_row: cut(tile),
                     shard,
                     first_tile: tile == 0,

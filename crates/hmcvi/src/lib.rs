@@ -1,0 +1,2 @@
+//! Variational inference with Hamiltonian Monte Carlo.
+#![forbid(unsafe_code)]
