@@ -1,2 +1,13 @@
 //! Variational inference with Hamiltonian Monte Carlo.
 #![forbid(unsafe_code)]
+
+pub mod config;
+pub mod data;
+pub mod dist;
+pub mod eval;
+pub mod hmc;
+pub mod model;
+pub mod nn;
+pub mod potential;
+pub mod train;
+pub mod vi;

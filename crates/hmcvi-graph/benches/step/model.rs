@@ -121,7 +121,8 @@ pub fn training_step(sizes: Sizes) -> Program {
     let scale = rate * second.sqrt() / first;
     for ((name, p), g) in parameters.all.iter().zip(gradient) {
         let shape = p.shape();
-        let state = |kind: &str| graph.parameter(&format!("adam.{kind}.{name}"), shape_rows(shape), shape.cols);
+        let state =
+            |kind: &str| graph.parameter(&format!("adam.{kind}.{name}"), shape_rows(shape), shape.cols);
         let (m, v) = (state("m"), state("v"));
         let new_m = m * 0.9 + g * 0.1;
         let new_v = v * 0.999 + g.square() * 0.001;

@@ -1,0 +1,101 @@
+//! Load any data set from a folder of IDX files or of `.npy` files.
+
+use std::path::Path;
+
+use super::array::ByteArray;
+use super::arrays::{self, Arrays};
+use super::error::{DataError, name};
+use super::file;
+use super::idx::read_idx;
+use super::images::Images;
+use super::mnist::idx_names;
+use super::npy::read_npy;
+use super::split::{Dataset, Split};
+
+/// The first words of the names of a split's IDX files.
+fn idx_stems(split: Split) -> &'static [&'static str] {
+    match split {
+        Split::Train => &["train"],
+        Split::Validation => &["validation"],
+        Split::Test => &["t10k", "test"],
+    }
+}
+
+fn idx_candidates(split: Split, kind: &str) -> Vec<String> {
+    idx_stems(split).iter().flat_map(|stem| idx_names(&format!("{stem}-{kind}-ubyte"))).collect()
+}
+
+/// Loads a folder with IDX files that are named as those of MNIST, whatever their sizes and content.
+///
+/// `train-images-idx3-ubyte` is needed; `t10k-images-…` (or `test-images-…`), `validation-images-…` and the
+/// `…-labels-idx1-ubyte` are taken if they are there. All may be compressed.
+///
+/// # Errors
+/// If the training images are missing, or a file cannot be read or does not fit the others.
+pub fn load_idx_folder(folder: &Path) -> Result<Dataset, DataError> {
+    let Some(train) = idx_images(folder, Split::Train)? else {
+        return Err(DataError::Missing {
+            place: name(folder),
+            looked_for: idx_candidates(Split::Train, "images-idx3"),
+            next: "name the training images so".to_owned(),
+        });
+    };
+    let validation = idx_images(folder, Split::Validation)?;
+    let test = idx_images(folder, Split::Test)?;
+    Dataset::from_parts(folder_name(folder), name(folder), train, validation, test)
+}
+
+fn idx_images(folder: &Path, split: Split) -> Result<Option<Images>, DataError> {
+    let Some(path) = file::find(folder, &idx_candidates(split, "images-idx3")) else {
+        return Ok(None);
+    };
+    let labels = match file::find(folder, &idx_candidates(split, "labels-idx1")) {
+        Some(path) => Some(read_idx(&path)?.into_labels(&name(&path))?),
+        None => None,
+    };
+    read_idx(&path)?.into_images(&name(&path), labels).map(Some)
+}
+
+/// Whether [`load_idx_folder`] would find training images.
+pub(crate) fn has_idx(folder: &Path) -> bool {
+    file::find(folder, &idx_candidates(Split::Train, "images-idx3")).is_some()
+}
+
+/// Loads a folder with `train.npy` (or `x_train.npy`) and, if they are there, `validation.npy`, `test.npy` and
+/// the labels `y_train.npy`, `y_validation.npy` and `y_test.npy`.
+///
+/// # Errors
+/// If the training images are missing, or a file cannot be read or does not fit the others.
+pub fn load_npy_folder(folder: &Path) -> Result<Dataset, DataError> {
+    let mut arrays = NpyFolder { folder, place: name(folder) };
+    arrays::assemble(&folder_name(folder), &name(folder), &mut arrays)
+}
+
+/// Whether [`load_npy_folder`] would find training images.
+pub(crate) fn has_npy(folder: &Path) -> bool {
+    file::find(folder, &["train.npy".to_owned(), "x_train.npy".to_owned()]).is_some()
+}
+
+struct NpyFolder<'a> {
+    folder: &'a Path,
+    place: String,
+}
+
+impl Arrays for NpyFolder<'_> {
+    fn place(&self) -> &str {
+        &self.place
+    }
+
+    fn file(&self, array: &str) -> String {
+        format!("{array}.npy")
+    }
+
+    fn find(&mut self, array: &str) -> Result<Option<ByteArray>, DataError> {
+        file::find(self.folder, &[self.file(array)]).map(|path| read_npy(&path)).transpose()
+    }
+}
+
+/// What a data set is called that has no other name than that of its folder.
+pub(crate) fn folder_name(folder: &Path) -> String {
+    folder.file_name().map_or_else(|| name(folder), |last| last.to_string_lossy().into_owned())
+}

@@ -1,0 +1,50 @@
+//! Read, split, binarise and fetch the images that models are trained on.
+//!
+//! ```
+//! use hmcvi::data::{Binarisation, Dataset, PixelScale, Source, open};
+//!
+//! let dataset = open(&Source::from("embedded"))?;
+//! assert_eq!((dataset.train().len(), dataset.validation().len(), dataset.test().len()), (5000, 1000, 1000));
+//! let first = dataset.train().rows(0..1).unwrap_or_default();
+//! let binary = Binarisation::Threshold.pixels(PixelScale::P256, first, &[])?;
+//! assert_eq!(binary.len(), 28 * 28);
+//! # Ok::<(), hmcvi::data::DataError>(())
+//! ```
+//!
+//! Files are never trusted: sizes that a header declares are checked against the file before memory is taken for
+//! them, and decompression stops where it has to. Everything that can fail returns a [`DataError`].
+
+mod array;
+mod arrays;
+mod batch;
+mod binarise;
+mod embedded;
+mod error;
+mod fetch;
+mod file;
+mod folder;
+mod hash;
+mod idx;
+mod images;
+mod info;
+mod mnist;
+mod npy;
+mod npy_header;
+mod npz;
+mod source;
+mod split;
+mod stream;
+
+pub use array::ByteArray;
+pub use batch::{fixed_draw, images_given, images_of_batch};
+pub use binarise::{Binarisation, PixelScale};
+pub use error::DataError;
+pub use fetch::{FetchEvent, FetchOptions, fetch_files, fetch_mnist};
+pub use folder::{load_idx_folder, load_npy_folder};
+pub use idx::{Storage, read_idx, read_idx_bytes, write_idx};
+pub use images::Images;
+pub use info::{DatasetInfo, SplitInfo, info};
+pub use mnist::{KnownFile, MNIST_FILES, load_mnist, verify_mnist};
+pub use npy::{NpyValue, read_npy, read_npy_bytes, write_npy, write_npy_to};
+pub use source::{Source, open};
+pub use split::{Dataset, Split};

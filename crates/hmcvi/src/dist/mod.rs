@@ -1,0 +1,10 @@
+//! Describe distributions as expressions: sample, log density, entropy. One row per data point.
+
+mod bernoulli;
+mod gaussian;
+
+pub use bernoulli::Bernoulli;
+pub use gaussian::Gaussian;
+
+/// `½ log 2π`
+pub(crate) const HALF_LOG_TWO_PI: f64 = 0.918_938_533_204_672_741_78;

@@ -1,0 +1,113 @@
+//! Evaluate the bound, and draw from the posterior approximation.
+
+use std::collections::BTreeMap;
+
+use hmcvi_graph::{CpuOptions, Executable, Graph, Run, Shape, Store};
+
+use super::EvalError;
+use crate::config::RunSpec;
+use crate::data::images_given;
+use crate::model::Vae;
+
+/// Rows that are evaluated together.
+const ROWS: usize = 500;
+
+/// Runs the inference chain of a trained model on images.
+pub struct BoundEvaluator {
+    executable: Executable<f32>,
+    latent: usize,
+    names: Vec<&'static str>,
+}
+
+/// Values of images, one after the other.
+#[derive(Clone, Debug, Default)]
+pub struct Bounds {
+    /// The bound of every image.
+    pub bound: Vec<f64>,
+    /// Mean of every term.
+    pub terms: BTreeMap<String, f64>,
+    /// `z_0` and `z_T` of every image.
+    pub start: Vec<f32>,
+    /// The improved draw.
+    pub end: Vec<f32>,
+    /// Mean and log variance of the encoder.
+    pub encoder_mean: Vec<f32>,
+    /// Log variance of the encoder.
+    pub encoder_log_variance: Vec<f32>,
+    /// Images whose simulation diverged.
+    pub divergences: u64,
+}
+
+impl BoundEvaluator {
+    /// Prepares the chain of a run's settings.
+    pub fn new(spec: &RunSpec, pixels: usize, threads: usize) -> Result<Self, EvalError> {
+        let graph = Graph::new();
+        let vae = Vae::new(&graph, &spec.model, pixels);
+        let x = images_given(&graph, spec.data.binarisation, spec.data.pixel_scale, pixels);
+        let chain = vae.infer(x, spec.chain);
+        let encoder = vae.encoder(x);
+        let column = Shape::batch(1);
+        let mut program = graph
+            .program()
+            .output("bound", chain.terms.total())
+            .output("start", chain.start)
+            .output("end", chain.end)
+            .output("encoder_mean", encoder.mean)
+            .output("encoder_log_variance", encoder.log_variance)
+            .output("diverging", chain.diverging.broadcast_to(column));
+        let terms = chain.terms.named();
+        for (name, term) in terms {
+            program = program.output(name, term.broadcast_to(column));
+        }
+        let options = CpuOptions { threads, ..CpuOptions::for_rows(ROWS) };
+        let names = terms.iter().map(|(name, _)| *name).collect();
+        Ok(BoundEvaluator { executable: program.compile()?.on_cpu(options), latent: spec.model.latent, names })
+    }
+
+    /// Runs the chain once on all images of a set that was binarised beforehand. Different
+    /// `draw`s give independent chains; `done` is told how many images are done.
+    pub fn run(
+        &mut self,
+        store: &mut Store<f32>,
+        images: &[u8],
+        count: usize,
+        seed: u64,
+        draw: u64,
+        mut done: impl FnMut(usize),
+    ) -> Result<Bounds, EvalError> {
+        let rows: Vec<u32> = (0..count as u32).collect();
+        let mut all = Bounds::default();
+        let mut sums = vec![0.0; self.names.len()];
+        for (i, rows) in rows.chunks(ROWS).enumerate() {
+            let run = Run {
+                rows: rows.len(),
+                data: &[("images", images)],
+                indices: &[("batch", rows)],
+                seed,
+                step: draw,
+                row_offset: (i * ROWS) as u64,
+                ..Run::default()
+            };
+            self.executable.run(store, &run)?;
+            let output = |name| self.executable.output(name).expect("the program has this output");
+            all.bound.extend(output("bound").iter().map(|b| f64::from(*b)));
+            all.start.extend(output("start"));
+            all.end.extend(output("end"));
+            all.encoder_mean.extend(output("encoder_mean"));
+            all.encoder_log_variance.extend(output("encoder_log_variance"));
+            all.divergences += output("diverging").iter().filter(|d| **d != 0.0).count() as u64;
+            for (sum, name) in sums.iter_mut().zip(&self.names) {
+                *sum += output(name).iter().map(|t| f64::from(*t)).sum::<f64>();
+            }
+            done(all.bound.len());
+        }
+        let mean = |(name, sum): (&&'static str, f64)| (name.to_string(), sum / count.max(1) as f64);
+        all.terms = self.names.iter().zip(sums).map(mean).collect();
+        Ok(all)
+    }
+
+    /// Latent dimensions.
+    pub fn latent(&self) -> usize {
+        self.latent
+    }
+}

@@ -1,0 +1,91 @@
+//! Simulate Hamiltonian dynamics by leapfrog steps, reversibly and with volume preserved.
+
+use hmcvi_graph::Expr;
+
+use super::{Kinetic, State};
+use crate::potential::Potential;
+
+/// Positions beyond this, and values that are not numbers, mark a trajectory as diverged. It is far
+/// outside any posterior and small enough that energies and their derivatives stay finite in f32.
+const POSITION_LIMIT: f64 = 1e4;
+
+/// The leapfrog integrator `HD`.
+#[derive(Clone)]
+pub struct Leapfrog<'g> {
+    /// The landscape.
+    pub potential: Potential<'g>,
+    /// The kinetic energy.
+    pub kinetic: Kinetic<'g>,
+    /// `ε`: one for all, one for each dimension, or one for each row.
+    pub step_size: Expr<'g>,
+    /// Number of steps.
+    pub steps: usize,
+}
+
+/// The path of a simulation.
+#[derive(Clone, Debug)]
+pub struct Trajectory<'g> {
+    /// All states from the first to the last.
+    pub states: Vec<State<'g>>,
+    /// 1 for rows that left the range of numbers on the way, else 0. Such a row stays where it was
+    /// before: its values remain finite, and so do their derivatives.
+    pub diverged: Expr<'g>,
+}
+
+impl<'g> Trajectory<'g> {
+    /// The last state.
+    pub fn end(&self) -> State<'g> {
+        self.states[self.states.len() - 1]
+    }
+}
+
+impl<'g> Leapfrog<'g> {
+    /// Half a step of the momentum, a step of the position, half a step of the momentum.
+    pub fn step(&self, state: State<'g>) -> State<'g> {
+        let half = self.step_size * 0.5;
+        let kicked = state.v + half * state.force;
+        let moved = State::new(&self.potential, state.z + self.step_size * self.kinetic.velocity(kicked), kicked);
+        moved.with_momentum(kicked + half * moved.force)
+    }
+
+    /// The same step as motion under constant acceleration: `q + εM⁻¹p + ε²/2 M⁻¹F(q)`.
+    pub fn position_step(&self, state: State<'g>) -> State<'g> {
+        let e = self.step_size;
+        let straight = e * self.kinetic.velocity(state.v);
+        let z = state.z + straight + e.square() * 0.5 * self.kinetic.velocity(state.force);
+        let moved = State::new(&self.potential, z, state.v);
+        moved.with_momentum(state.v + e * (state.force + moved.force) * 0.5)
+    }
+
+    /// All steps, with diverging rows held back.
+    pub fn integrate(&self, start: State<'g>) -> Trajectory<'g> {
+        let mut states = vec![start];
+        let mut diverged = start.z.graph().constant(0.0);
+        let mut state = start;
+        for _ in 0..self.steps {
+            let next = self.held_step(state);
+            diverged = diverged.max(next.1);
+            state = next.0;
+            states.push(state);
+        }
+        Trajectory { states, diverged }
+    }
+
+    /// One step, or none for rows whose step leads out of range; and which rows these are.
+    fn held_step(&self, state: State<'g>) -> (State<'g>, Expr<'g>) {
+        let half = self.step_size * 0.5;
+        let kicked = state.v + half * state.force;
+        let moved = state.z + self.step_size * self.kinetic.velocity(kicked);
+        // Before the second force is evaluated: it must only ever see positions in range.
+        let lost = (1.0 - moved.abs().less_equal(POSITION_LIMIT)).sum_cols().greater(0.0);
+        let next = State::new(&self.potential, lost.select(state.z, moved), kicked);
+        let pushed = kicked + half * next.force;
+        let bad = lost.max((1.0 - pushed.is_finite()).sum_cols().greater(0.0));
+        (next.with_momentum(bad.select(state.v, pushed)), bad)
+    }
+
+    /// Total energy `H(z, v) = U(z) + K(v)` of every row.
+    pub fn energy(&self, state: State<'g>) -> Expr<'g> {
+        self.kinetic.energy(state.v) - state.log_density
+    }
+}

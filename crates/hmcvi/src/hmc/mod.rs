@@ -1,0 +1,47 @@
+//! Hamiltonian Monte Carlo, cut at its mathematical joints: pure steps, no learning.
+//!
+//! [`Kinetic`] energy and mass, [`Leapfrog`] integration, [`momentum`] updates, [`accept`]ance, and
+//! [`Transition`], which only wires them. [`Sampler`] runs chains; [`diagnostics`] judges them.
+
+pub mod accept;
+pub mod diagnostics;
+mod kinetic;
+mod leapfrog;
+pub mod momentum;
+mod sampler;
+mod transition;
+
+pub use kinetic::Kinetic;
+pub use leapfrog::{Leapfrog, Trajectory};
+pub use sampler::{Sampler, SamplerError, SamplerSettings, Samples};
+pub use transition::{Info, Transition};
+
+use hmcvi_graph::Expr;
+
+use crate::potential::Potential;
+
+/// A particle `s = (z, v)` on its landscape. What is not used of it is never computed.
+#[derive(Clone, Copy, Debug)]
+pub struct State<'g> {
+    /// Position, `[N, d]`.
+    pub z: Expr<'g>,
+    /// Momentum, `[N, d]`.
+    pub v: Expr<'g>,
+    /// `-U(z)`, `[N, 1]`.
+    pub log_density: Expr<'g>,
+    /// `-∇U(z)`, `[N, d]`.
+    pub force: Expr<'g>,
+}
+
+impl<'g> State<'g> {
+    /// A particle with a position and a momentum.
+    pub fn new(potential: &Potential<'g>, z: Expr<'g>, v: Expr<'g>) -> Self {
+        State { z, v, log_density: potential.log_density(z), force: potential.force(z) }
+    }
+
+    /// The same place with another momentum.
+    #[must_use]
+    pub fn with_momentum(self, v: Expr<'g>) -> Self {
+        State { v, ..self }
+    }
+}

@@ -1,0 +1,55 @@
+//! Make one HMC step of a chain: momentum update, simulation, acceptance (`alg:HMCWithPartial`).
+
+use hmcvi_graph::Expr;
+
+use super::{Leapfrog, State, accept, momentum};
+
+/// How a chain moves on.
+#[derive(Clone)]
+pub struct Transition<'g> {
+    /// The integrator.
+    pub leapfrog: Leapfrog<'g>,
+    /// `α` of partial momentum updates; `None` draws the momentum anew.
+    pub alpha: Option<Expr<'g>>,
+    /// Whether the Metropolis step decides about proposals; otherwise all are taken.
+    pub accept: bool,
+}
+
+/// What happened in a step.
+#[derive(Clone, Debug)]
+pub struct Info<'g> {
+    /// `u`, the momentum at the start of the simulation.
+    pub u: Expr<'g>,
+    /// Where the simulation ended.
+    pub proposal: State<'g>,
+    /// `ΔH = H(proposal) - H(z, u)`, positive infinity for diverged rows.
+    pub energy_error: Expr<'g>,
+    /// 1 where the proposal was accepted. Constant 1 without acceptance step.
+    pub accepted: Expr<'g>,
+    /// 1 where the simulation diverged.
+    pub diverging: Expr<'g>,
+}
+
+impl<'g> Transition<'g> {
+    /// The next state, from standard normal noise for the momentum and a uniform draw for the
+    /// decision.
+    pub fn step(&self, state: State<'g>, noise: Expr<'g>, uniform: Expr<'g>) -> (State<'g>, Info<'g>) {
+        let sampled = self.leapfrog.kinetic.momentum().sample(noise);
+        let u = match self.alpha {
+            Some(alpha) => momentum::partial_update(alpha, state.v, sampled),
+            None => sampled,
+        };
+        let start = state.with_momentum(u);
+        let trajectory = self.leapfrog.integrate(start);
+        let (proposal, diverging) = (trajectory.end(), trajectory.diverged);
+        let error = self.leapfrog.energy(proposal) - self.leapfrog.energy(start);
+        let (next, accepted) = if self.accept {
+            // A diverged row is rejected whatever its energy.
+            let accepted = diverging.select(0.0, accept::decide(error, uniform)).stop_gradient();
+            (accept::next_state(accepted, start, proposal), accepted)
+        } else {
+            (proposal, state.z.graph().constant(1.0))
+        };
+        (next, Info { u, proposal, energy_error: diverging.select(f64::INFINITY, error), accepted, diverging })
+    }
+}

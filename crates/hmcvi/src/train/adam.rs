@@ -1,0 +1,83 @@
+//! Update parameters by Adam (Kingma and Ba, 2015), written as expressions.
+
+use hmcvi_graph::{Expr, Graph, Real, Rows, Store};
+use serde::{Deserialize, Serialize};
+
+/// Settings of Adam, except for the learning rate, which a schedule gives.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Adam {
+    /// Decay of the mean of gradients.
+    pub beta1: f64,
+    /// Decay of the mean of squared gradients.
+    pub beta2: f64,
+    /// Keeps the division finite.
+    pub epsilon: f64,
+}
+
+impl Default for Adam {
+    fn default() -> Self {
+        Adam { beta1: 0.9, beta2: 0.999, epsilon: 1e-8 }
+    }
+}
+
+/// A parameter and its new value.
+pub type Update<'g> = (Expr<'g>, Expr<'g>);
+
+fn state_name(kind: &str, name: &str) -> String {
+    format!("adam.{kind}.{name}")
+}
+
+fn rows(x: Expr<'_>) -> usize {
+    match x.shape().rows {
+        Rows::Fixed(n) => n,
+        Rows::Batch => unreachable!("parameters have fixed rows"),
+    }
+}
+
+/// New values of all parameters and of the optimiser's state, for gradients of a loss. Nothing
+/// changes where `proceed` is 0. The number of updates so far is the parameter `adam.count`.
+pub fn adam_updates<'g>(
+    graph: &'g Graph,
+    settings: &Adam,
+    parameters: &[(String, Expr<'g>)],
+    gradients: &[Expr<'g>],
+    rate: Expr<'g>,
+    proceed: Expr<'g>,
+) -> Vec<Update<'g>> {
+    let Adam { beta1, beta2, epsilon } = *settings;
+    let count = graph.parameter("adam.count", 1, 1);
+    let next_count = count + proceed;
+    // Bias corrections 1 - βᵗ; at least one update lies behind whoever divides by them.
+    let correction = |beta: f64| 1.0 - (next_count.max(1.0) * beta.ln()).exp();
+    let (first, second) = (correction(beta1), correction(beta2).sqrt());
+    let scale = rate * second / first;
+    let mut updates = vec![(count, next_count)];
+    for ((name, p), &g) in parameters.iter().zip(gradients) {
+        let state = |kind| graph.parameter(&state_name(kind, name), rows(*p), p.cols());
+        let (m, v) = (state("m"), state("v"));
+        let new_m = m * beta1 + g * (1.0 - beta1);
+        let new_v = v * beta2 + g.square() * (1.0 - beta2);
+        let new_p = *p - scale * new_m / (new_v.sqrt() + second * epsilon);
+        for (old, new) in [(m, new_m), (v, new_v), (*p, new_p)] {
+            updates.push((old, proceed.select(new, old)));
+        }
+    }
+    updates
+}
+
+/// Adds the optimiser's state, all zero, for parameters that have none yet.
+pub fn add_adam_state<T: Real>(store: &mut Store<T>, parameters: &[(String, Expr<'_>)]) {
+    let mut add = |name: &str, rows: usize, cols: usize| {
+        if store.get(name).is_none() {
+            let zeros = vec![T::default(); rows * cols];
+            store.insert(name, rows, cols, zeros).expect("there are rows · cols zeros");
+        }
+    };
+    add("adam.count", 1, 1);
+    for (name, p) in parameters {
+        for kind in ["m", "v"] {
+            add(&state_name(kind, name), rows(*p), p.cols());
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Train models: objective, Adam, schedule, the first step size, checkpoints, and the loop.
+
+mod adam;
+mod first_step;
+mod objective;
+mod schedule;
+mod trainer;
+
+pub use adam::{Adam, Update, add_adam_state, adam_updates};
+pub use objective::Objective;
+pub use schedule::{Schedule, ScheduleKind};
+pub use trainer::{Observer, TrainError, Trainer};

@@ -1,0 +1,102 @@
+//! Compile a chain's bound into programs: one that trains, one that only looks.
+
+use hmcvi_graph::{CompileError, Expr, Graph, Program};
+
+use super::adam::{Adam, adam_updates};
+use crate::vi::{Acceptance, Chain, ChainSettings};
+
+/// What training maximises: the mean bound, without rows that left the range of numbers.
+pub struct Objective<'g> {
+    graph: &'g Graph,
+    parameters: Vec<(String, Expr<'g>)>,
+    chain: Chain<'g>,
+    settings: ChainSettings,
+}
+
+impl<'g> Objective<'g> {
+    /// The bound of a chain as a function of some parameters.
+    pub fn new(
+        graph: &'g Graph,
+        parameters: Vec<(String, Expr<'g>)>,
+        chain: Chain<'g>,
+        settings: ChainSettings,
+    ) -> Self {
+        Objective { graph, parameters, chain, settings }
+    }
+
+    /// 1 for rows that count: with the acceptance step a diverged simulation is a rejection like any
+    /// other; without it the row's path means nothing.
+    fn counts(&self) -> Expr<'g> {
+        match self.settings.acceptance {
+            Acceptance::None => 1.0 - self.chain.diverging,
+            _ => self.graph.constant(1.0),
+        }
+    }
+
+    /// The bound of every row, 0 where it does not count.
+    fn bound(&self) -> Expr<'g> {
+        self.counts().select(self.chain.terms.total(), 0.0)
+    }
+
+    /// Values that describe a batch, summed over its rows (to be divided by `count`).
+    fn sums(&self) -> Vec<(&'static str, Expr<'g>)> {
+        let row = hmcvi_graph::Shape::batch(1);
+        let sum = |x: Expr<'g>| x.broadcast_to(row).sum_rows();
+        let counts = self.counts();
+        let mut sums = vec![("count", sum(counts)), ("bound", sum(self.bound()))];
+        if !self.chain.steps.is_empty() {
+            for (name, term) in self.chain.terms.named() {
+                sums.push((name, sum(counts.select(term, 0.0))));
+            }
+            sums.push(("diverging", sum(self.chain.diverging)));
+        }
+        if self.settings.acceptance != Acceptance::None {
+            let steps = &self.chain.steps;
+            let all = steps.iter().map(|s| s.info.accepted).reduce(|a, b| a + b);
+            let rate = all.map(|a| a * (1.0 / steps.len() as f64));
+            sums.extend(rate.map(|a| ("accepted", sum(a))));
+        }
+        if let Some(step_size) = self.chain.step_size {
+            let mean = step_size.sum_cols() * (1.0 / step_size.cols() as f64);
+            sums.push(("step_size", sum(mean)));
+        }
+        sums.extend(self.chain.alpha.map(|alpha| ("alpha", sum(alpha))));
+        sums
+    }
+
+    /// One step of training. Inputs: `learning_rate`. A gradient that is not finite changes nothing
+    /// and sets the output `skipped`.
+    pub fn training_program(&self, adam: &Adam) -> Result<Program, CompileError> {
+        let loss = -self.bound().sum_rows() / self.graph.batch_size();
+        let wrt: Vec<Expr<'g>> = self.parameters.iter().map(|(_, p)| *p).collect();
+        let gradients = self.graph.grad(loss, &wrt);
+        let squares = gradients.iter().map(|g| g.square().sum()).reduce(|a, b| a + b);
+        let square = squares.unwrap_or_else(|| self.graph.constant(0.0));
+        let proceed = square.is_finite();
+        let rate = self.graph.scalar_input("learning_rate");
+        let mut program = self.graph.program().output("skipped", 1.0 - proceed).output("gradient_norm", square.sqrt());
+        for (name, sum) in self.sums() {
+            program = program.output(name, sum);
+        }
+        for (old, new) in adam_updates(self.graph, adam, &self.parameters, &gradients, rate, proceed) {
+            program = program.update(old, new);
+        }
+        program.compile()
+    }
+
+    /// The same values without training.
+    pub fn evaluation_program(&self) -> Result<Program, CompileError> {
+        let mut program = self.graph.program();
+        for (name, sum) in self.sums() {
+            program = program.output(name, sum);
+        }
+        program.compile()
+    }
+
+    /// The largest energy error of each row's simulations, `[N, 1]`: infinite where one diverged.
+    pub fn energy_error_program(&self) -> Result<Program, CompileError> {
+        let zero = self.graph.constant(0.0);
+        let worst = self.chain.steps.iter().fold(zero, |w, s| w.max(s.info.energy_error.abs()));
+        self.graph.program().output("energy_error", worst.broadcast_to(hmcvi_graph::Shape::batch(1))).compile()
+    }
+}

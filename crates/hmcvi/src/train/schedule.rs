@@ -1,0 +1,66 @@
+//! Say how large the steps of training are as it goes on.
+
+use serde::{Deserialize, Serialize};
+
+/// How the learning rate goes from its first to its last value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScheduleKind {
+    /// It stays at its first value.
+    Constant,
+    /// In equal steps.
+    Linear,
+    /// By equal factors.
+    Exponential,
+    /// Along half a cosine: slowly at both ends.
+    #[default]
+    Cosine,
+}
+
+/// Learning rate over the course of training.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Schedule {
+    /// Rate at the beginning.
+    pub first: f64,
+    /// Rate at the end.
+    pub last: f64,
+    /// The way between.
+    pub kind: ScheduleKind,
+}
+
+impl Default for Schedule {
+    fn default() -> Self {
+        Schedule { first: 1e-3, last: 1e-4, kind: ScheduleKind::Cosine }
+    }
+}
+
+impl Schedule {
+    /// The rate when a share of the training, from 0 to 1, is done.
+    pub fn rate(&self, done: f64) -> f64 {
+        let done = done.clamp(0.0, 1.0);
+        let Schedule { first, last, kind } = *self;
+        match kind {
+            ScheduleKind::Constant => first,
+            ScheduleKind::Linear => first + (last - first) * done,
+            ScheduleKind::Exponential => first * (last / first).powf(done),
+            ScheduleKind::Cosine => last + (first - last) * 0.5 * (1.0 + (std::f64::consts::PI * done).cos()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_schedule_begins_and_ends_where_it_says() {
+        for kind in [ScheduleKind::Linear, ScheduleKind::Exponential, ScheduleKind::Cosine] {
+            let schedule = Schedule { first: 3e-4, last: 7.5e-5, kind };
+            assert!((schedule.rate(0.0) - 3e-4).abs() < 1e-12, "{kind:?}");
+            assert!((schedule.rate(1.0) - 7.5e-5).abs() < 1e-12, "{kind:?}");
+            let falls = (0..100).all(|i| schedule.rate(f64::from(i) / 100.0) >= schedule.rate(f64::from(i + 1) / 100.0));
+            assert!(falls, "{kind:?}");
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! Train a variational auto-encoder: epochs of shuffled batches, validation, and all that a
+//! checkpoint needs to go on exactly.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use hmcvi_graph::random::{self, Key};
+use hmcvi_graph::{CompileError, CpuOptions, Executable, Graph, Run, RunError, Store};
+use hmcvi_record::Epoch;
+
+use super::adam::add_adam_state;
+use super::first_step;
+use super::objective::Objective;
+use crate::config::RunSpec;
+use crate::data::{Binarisation, Dataset, fixed_draw, images_given, images_of_batch};
+use crate::model::Vae;
+
+/// A training that cannot begin or go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TrainError {
+    /// The model is not a well-formed program.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+    /// A program could not run.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// There are no images to learn from.
+    #[error("the {0} split of the data has no images")]
+    NoImages(&'static str),
+    /// No step size is small enough.
+    #[error("even a step size of 1e-7 makes simulations diverge; check the data and `init_from`, or lower `chain.leapfrog_steps`")]
+    NoStepSize,
+    /// Too many updates in a row had a gradient that was not finite.
+    #[error("{0} updates in a row had a gradient that was not finite; lower `train.learning_rate.first` and resume")]
+    Diverged(u64),
+}
+
+/// Updates in a row that may fail before training gives up.
+const PATIENCE: u64 = 50;
+/// Rows of a batch when nothing is learnt.
+const EVALUATION_ROWS: usize = 500;
+
+/// Watches training; all methods do nothing unless implemented.
+pub trait Observer {
+    /// After every update: images done in this epoch, images in all, and the batch's mean bound.
+    fn batch(&mut self, _done: usize, _of: usize, _bound: f64) {}
+    /// Whether to stop after this update.
+    fn stop(&mut self) -> bool {
+        false
+    }
+}
+
+/// Watches nothing.
+impl Observer for () {}
+
+/// A model in training.
+pub struct Trainer {
+    spec: RunSpec,
+    data: Arc<Dataset>,
+    training: Executable<f32>,
+    evaluation: Executable<f32>,
+    store: Store<f32>,
+    epoch: u64,
+    step: u64,
+    seconds: f64,
+    parameters: u64,
+    first_step_size: Option<f64>,
+    /// Validation images, binarised once for each draw.
+    validation: Vec<Vec<u8>>,
+    failures: u64,
+}
+
+impl Trainer {
+    /// Prepares training from the beginning; `init` holds an encoder and a decoder to begin with.
+    pub fn new(spec: &RunSpec, data: Arc<Dataset>, threads: usize, init: Option<&Store<f32>>) -> Result<Self, TrainError> {
+        for (name, images) in [("train", data.train()), ("validation", data.validation())] {
+            if images.is_empty() {
+                return Err(TrainError::NoImages(name));
+            }
+        }
+        let (binarisation, scale) = (spec.data.binarisation, spec.data.pixel_scale);
+        let pixels = data.train().pixels();
+        let graph = Graph::new();
+        let vae = Vae::new(&graph, &spec.model, pixels);
+        let chain = vae.infer(images_of_batch(&graph, binarisation, scale, pixels), spec.chain);
+        let parameters = vae.parameters().all();
+        let objective = Objective::new(&graph, parameters.clone(), chain, spec.chain);
+        let rows = spec.train.batch.min(data.train().len());
+        let cpu = |rows| CpuOptions { threads, ..CpuOptions::for_rows(rows) };
+        let training = objective.training_program(&spec.train.adam)?.on_cpu(cpu(rows));
+
+        let mut store = vae.parameters().initial_values(spec.seed);
+        if let Some(init) = init {
+            copy_networks(&mut store, init)?;
+        }
+        let values = store.iter().map(|(_, t)| t.values.len() as u64).sum();
+        add_adam_state(&mut store, &parameters);
+        let evaluation = evaluation_program(spec, pixels)?.on_cpu(cpu(EVALUATION_ROWS));
+        let draws = if binarisation == Binarisation::Stochastic { spec.data.evaluation_draws } else { 1 };
+        let validation = (0..draws).map(|d| fixed_draw(data.validation(), binarisation, scale, VALIDATION_SEED, d)).collect();
+        let mut trainer = Trainer {
+            spec: spec.clone(),
+            data,
+            training,
+            evaluation,
+            store,
+            epoch: 0,
+            step: 0,
+            seconds: 0.0,
+            parameters: values,
+            first_step_size: None,
+            validation,
+            failures: 0,
+        };
+        if spec.chain.hmc_steps > 0 {
+            let mut program = objective.energy_error_program()?.on_cpu(cpu(EVALUATION_ROWS));
+            trainer.find_first_step_size(&mut program)?;
+        }
+        Ok(trainer)
+    }
+
+    /// All tensors: parameters and the optimiser's state.
+    pub fn store(&self) -> &Store<f32> {
+        &self.store
+    }
+
+    /// Epochs done.
+    pub fn epochs_done(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Number of trained values.
+    pub fn parameters(&self) -> u64 {
+        self.parameters
+    }
+
+    /// Step size found before training.
+    pub fn first_step_size(&self) -> Option<f64> {
+        self.first_step_size
+    }
+
+    /// Bytes of working memory.
+    pub fn bytes(&self) -> u64 {
+        (self.training.bytes() + self.evaluation.bytes()) as u64
+    }
+
+    /// Goes on from a checkpoint's state.
+    pub fn restore(&mut self, store: Store<f32>, epoch: u64, step: u64, seconds: f64) {
+        (self.store, self.epoch, self.step, self.seconds) = (store, epoch, step, seconds);
+    }
+
+    fn find_first_step_size(&mut self, program: &mut Executable<f32>) -> Result<(), TrainError> {
+        let order = shuffled(self.data.train().len(), self.spec.seed, u64::from(u32::MAX));
+        let (seed, images) = (self.spec.seed, self.data.train().bytes());
+        let batches: Vec<&[u32]> = order.chunks(EVALUATION_ROWS).take(3).collect();
+        let found = first_step::find(program, &mut self.store, batches.len(), |program, store, b| {
+            let run = Run {
+                rows: batches[b].len(),
+                data: &[("images", images)],
+                indices: &[("batch", batches[b])],
+                seed,
+                // Numbers far above those of training.
+                step: (1 << 40) + b as u64,
+                ..Run::default()
+            };
+            program.run(store, &run)
+        })?;
+        self.first_step_size = Some(found.ok_or(TrainError::NoStepSize)?);
+        Ok(())
+    }
+
+    /// One pass through the training images, and a look at the validation images if it is time.
+    /// `None` if the observer stopped it on the way.
+    pub fn epoch(&mut self, observer: &mut dyn Observer) -> Result<Option<Epoch>, TrainError> {
+        let start = Instant::now();
+        let images = self.data.train().len();
+        let order = shuffled(images, self.spec.seed, self.epoch);
+        let batch = self.spec.train.batch.min(images);
+        let steps = images.div_ceil(batch) as u64 * self.spec.train.epochs as u64;
+        let mut sums = Sums::default();
+        let mut skipped = 0;
+        let mut rate = 0.0;
+        for (done, rows) in order.chunks(batch).enumerate() {
+            rate = self.spec.train.learning_rate.rate(self.step as f64 / steps as f64);
+            self.step += 1;
+            let run = Run {
+                rows: rows.len(),
+                inputs: &[("learning_rate", &[rate as f32])],
+                data: &[("images", self.data.train().bytes())],
+                indices: &[("batch", rows)],
+                seed: self.spec.seed,
+                step: self.step,
+                row_offset: 0,
+            };
+            self.training.run(&mut self.store, &run)?;
+            let bound = sums.add(&self.training, rows.len());
+            self.failures = if scalar(&self.training, "skipped") > 0.0 { self.failures + 1 } else { 0 };
+            skipped += u64::from(self.failures > 0);
+            if self.failures > PATIENCE {
+                return Err(TrainError::Diverged(self.failures));
+            }
+            observer.batch((done * batch + rows.len()).min(images), images, bound);
+            if observer.stop() {
+                return Ok(None);
+            }
+        }
+        self.epoch += 1;
+        let seconds = start.elapsed().as_secs_f64();
+        self.seconds += seconds;
+        let last = self.epoch == self.spec.train.epochs as u64;
+        let look = last || self.epoch % self.spec.train.validate_every as u64 == 0;
+        let validation = if look { Some(self.validate()?) } else { None };
+        Ok(Some(Epoch {
+            epoch: self.epoch,
+            step: self.step,
+            seconds: self.seconds,
+            learning_rate: rate,
+            divergences: sums.divergences(),
+            train: sums.means(),
+            validation,
+            skipped,
+            images_per_second: images as f64 / seconds,
+        }))
+    }
+
+    /// Means over the fixed draws of the validation images.
+    pub fn validate(&mut self) -> Result<BTreeMap<String, f64>, TrainError> {
+        let mut sums = Sums::default();
+        let rows: Vec<u32> = (0..self.data.validation().len() as u32).collect();
+        for (draw, bytes) in self.validation.iter().enumerate() {
+            for (i, rows) in rows.chunks(EVALUATION_ROWS).enumerate() {
+                let run = Run {
+                    rows: rows.len(),
+                    data: &[("images", bytes)],
+                    indices: &[("batch", rows)],
+                    seed: VALIDATION_SEED,
+                    step: draw as u64,
+                    row_offset: (i * EVALUATION_ROWS) as u64,
+                    ..Run::default()
+                };
+                self.evaluation.run(&mut self.store, &run)?;
+                sums.add(&self.evaluation, rows.len());
+            }
+        }
+        Ok(sums.means())
+    }
+}
+
+/// Seed of the validation images' draws, the same for all runs.
+const VALIDATION_SEED: u64 = 0x76a1;
+
+fn evaluation_program(spec: &RunSpec, pixels: usize) -> Result<hmcvi_graph::Program, CompileError> {
+    let graph = Graph::new();
+    let vae = Vae::new(&graph, &spec.model, pixels);
+    let chain = vae.infer(images_given(&graph, spec.data.binarisation, spec.data.pixel_scale, pixels), spec.chain);
+    Objective::new(&graph, vae.parameters().all(), chain, spec.chain).evaluation_program()
+}
+
+/// Copies encoder and decoder, and nothing else, from a trained model.
+fn copy_networks(store: &mut Store<f32>, from: &Store<f32>) -> Result<(), RunError> {
+    let names: Vec<String> = store.iter().map(|(name, _)| name.to_string()).collect();
+    for name in names.iter().filter(|n| n.starts_with("encoder.") || n.starts_with("decoder.")) {
+        let missing = || RunError::Missing { kind: "parameter", name: name.clone() };
+        let source = from.get(name).ok_or_else(missing)?;
+        let target = store.get_mut(name).ok_or_else(missing)?;
+        let (expected, found) = ([target.rows, target.cols], [source.rows, source.cols]);
+        if expected != found {
+            return Err(RunError::TensorShape { name: name.clone(), expected, found });
+        }
+        target.values.copy_from_slice(&source.values);
+    }
+    Ok(())
+}
+
+/// A permutation of `0..n` that depends on seed and epoch alone (Fisher and Yates).
+fn shuffled(n: usize, seed: u64, epoch: u64) -> Vec<u32> {
+    let mut uniform = vec![0f64; n];
+    random::uniform(Key { seed, stream: u16::MAX - 1, step: epoch, row: 0 }, &mut uniform);
+    let mut order: Vec<u32> = (0..n as u32).collect();
+    for i in (1..n).rev() {
+        order.swap(i, (uniform[i] * (i + 1) as f64) as usize);
+    }
+    order
+}
+
+fn scalar(executable: &Executable<f32>, name: &str) -> f64 {
+    executable.output(name).map_or(0.0, |values| f64::from(values[0]))
+}
+
+/// Sums of what programs report about batches.
+#[derive(Default)]
+struct Sums {
+    sums: BTreeMap<&'static str, f64>,
+    rows: f64,
+    batches: f64,
+}
+
+/// Names of the sums over rows that programs return, those over counted rows first.
+const COUNTED: [&str; 7] = [
+    "bound",
+    "log_joint",
+    "initial_entropy",
+    "momentum_entropy",
+    "reverse_momentum",
+    "final_momentum",
+    "acceptance",
+];
+const OVER_ROWS: [(&str, &str); 3] = [("accepted", "acceptance_rate"), ("step_size", "step_size"), ("alpha", "alpha")];
+
+impl Sums {
+    /// Adds a batch; returns its mean bound.
+    fn add(&mut self, program: &Executable<f32>, rows: usize) -> f64 {
+        for name in COUNTED.into_iter().chain(["count", "diverging", "gradient_norm"]).chain(OVER_ROWS.map(|o| o.0)) {
+            if program.output(name).is_some() {
+                *self.sums.entry(name).or_default() += scalar(program, name);
+            }
+        }
+        self.rows += rows as f64;
+        self.batches += 1.0;
+        scalar(program, "bound") / scalar(program, "count").max(1.0)
+    }
+
+    fn divergences(&self) -> u64 {
+        self.sums.get("diverging").map_or(0, |d| *d as u64)
+    }
+
+    fn means(&self) -> BTreeMap<String, f64> {
+        let counted = self.sums.get("count").copied().unwrap_or(0.0).max(1.0);
+        let of = |name: &str| self.sums.get(name).copied();
+        let each = COUNTED.iter().filter_map(|name| Some((name.to_string(), of(name)? / counted)));
+        let over = OVER_ROWS.iter().filter_map(|(sum, name)| Some((name.to_string(), of(sum)? / self.rows)));
+        let norm = of("gradient_norm").map(|g| ("gradient_norm".to_string(), g / self.batches));
+        each.chain(over).chain(norm).collect()
+    }
+}

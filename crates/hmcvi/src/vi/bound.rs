@@ -1,0 +1,219 @@
+//! Form the auxiliary lower bound of a chain of HMC steps (`eq:HMCVIAuxLowerBound`).
+
+use hmcvi_graph::{Expr, Graph, Shape};
+
+use super::settings::{Acceptance, ChainSettings};
+use crate::dist::Gaussian;
+use crate::hmc::{Info, Kinetic, Leapfrog, State, Transition};
+use crate::nn::{Activation, Parameters};
+use crate::potential::Potential;
+
+/// How the densities of the chain's own draws enter the bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Entropies {
+    /// As entropies, whose expectation is known: less noise.
+    #[default]
+    ClosedForm,
+    /// As log densities of the draws, for checks.
+    Sampled,
+}
+
+/// Everything that an inference chain is made of.
+#[derive(Clone, Copy)]
+pub struct Inference<'a, 'g> {
+    /// Where learnt models keep their parameters.
+    pub parameters: &'a Parameters<'g>,
+    /// The chain.
+    pub settings: ChainSettings,
+    /// `U(z) = -log p(x, z)`
+    pub potential: &'a Potential<'g>,
+    /// `q_0(z_0 | x)`
+    pub initial: Gaussian<'g>,
+    /// `x`, `[N, any]`: the input of reverse, mass, step-size and acceptance models.
+    pub context: Expr<'g>,
+    /// Sizes of the hidden layers of these models.
+    pub hidden: &'a [usize],
+    /// Activation of their hidden layers.
+    pub activation: Activation,
+    /// Form of the entropies.
+    pub entropies: Entropies,
+}
+
+/// The parts of the bound, `[N, 1]` each. Their sum is `L_aux` of every data point.
+#[derive(Clone, Copy, Debug)]
+pub struct BoundTerms<'g> {
+    /// `log p(x, z_T)`
+    pub log_joint: Expr<'g>,
+    /// `-log q_0(z_0 | x)`
+    pub initial_entropy: Expr<'g>,
+    /// `-log f_kin(v_0)` (with partial updates) and `-Σ log q_U(u_{t-1} | v_{t-1})`
+    pub momentum_entropy: Expr<'g>,
+    /// `Σ log r_V(v_{t-1} | z_{t-1}, u_{t-1}, t, x)`
+    pub reverse_momentum: Expr<'g>,
+    /// `log r_final(v_T | z_T, x)`
+    pub final_momentum: Expr<'g>,
+    /// `Σ log r_A - log q_A`
+    pub acceptance: Expr<'g>,
+}
+
+impl<'g> BoundTerms<'g> {
+    /// Names and values, in the order of the equation.
+    pub fn named(&self) -> [(&'static str, Expr<'g>); 6] {
+        [
+            ("log_joint", self.log_joint),
+            ("initial_entropy", self.initial_entropy),
+            ("momentum_entropy", self.momentum_entropy),
+            ("reverse_momentum", self.reverse_momentum),
+            ("final_momentum", self.final_momentum),
+            ("acceptance", self.acceptance),
+        ]
+    }
+
+    /// `L_aux`, `[N, 1]`.
+    pub fn total(&self) -> Expr<'g> {
+        let sum = self.named().into_iter().map(|(_, term)| term).reduce(|a, b| a + b);
+        sum.expect("the bound has terms").broadcast_to(Shape::batch(1))
+    }
+}
+
+/// One HMC step of the chain.
+#[derive(Clone, Debug)]
+pub struct Step<'g> {
+    /// The state before the step.
+    pub before: State<'g>,
+    /// What happened.
+    pub info: Info<'g>,
+    /// The state `s_t` after it.
+    pub after: State<'g>,
+}
+
+/// A chain with its bound. Only what is used of it is computed.
+#[derive(Clone, Debug)]
+pub struct Chain<'g> {
+    /// `z_0`, drawn from the initial Gaussian.
+    pub start: Expr<'g>,
+    /// The HMC steps.
+    pub steps: Vec<Step<'g>>,
+    /// `z_T`, a draw from the improved posterior approximation.
+    pub end: Expr<'g>,
+    /// The bound.
+    pub terms: BoundTerms<'g>,
+    /// Step size, where there are steps.
+    pub step_size: Option<Expr<'g>>,
+    /// Kinetic energy, where there are steps.
+    pub kinetic: Option<Kinetic<'g>>,
+    /// `α`, where updates are partial.
+    pub alpha: Option<Expr<'g>>,
+    /// 1 for rows in which any simulation diverged.
+    pub diverging: Expr<'g>,
+}
+
+/// Random streams of the chain; [`STREAMS_FROM`] upwards belong to it.
+const STREAM_INITIAL: u16 = STREAMS_FROM;
+const STREAM_MOMENTUM: u16 = STREAMS_FROM + 1;
+const STREAM_STEPS: u16 = STREAMS_FROM + 2;
+
+/// The first random stream that inference uses; smaller ones are free for the data.
+pub(crate) const STREAMS_FROM: u16 = 16;
+
+impl<'g> Inference<'_, 'g> {
+    pub(super) fn graph(&self) -> &'g Graph {
+        self.parameters.graph()
+    }
+
+    /// Runs the chain and forms its bound.
+    pub fn run(&self) -> Chain<'g> {
+        let d = self.potential.dimension();
+        let zero = self.graph().constant(0.0);
+        let start = self.initial.sample(self.graph().normal(STREAM_INITIAL, d));
+        let start = start.broadcast_to(Shape::batch(d));
+        let initial_entropy = self.entropy(&self.initial, start);
+        if self.settings.hmc_steps == 0 {
+            let log_joint = self.potential.log_density(start);
+            let terms = BoundTerms {
+                log_joint,
+                initial_entropy,
+                momentum_entropy: zero,
+                reverse_momentum: zero,
+                final_momentum: zero,
+                acceptance: zero,
+            };
+            let (steps, diverging) = (Vec::new(), zero);
+            return Chain { start, steps, end: start, terms, step_size: None, kinetic: None, alpha: None, diverging };
+        }
+        let (kinetic, step_size) = (self.kinetic(), self.step_size());
+        let alpha = self.settings.partial_momentum.then(|| self.alpha());
+        let (potential, steps) = (self.potential.clone(), self.settings.leapfrog_steps);
+        let leapfrog = Leapfrog { potential, kinetic, step_size, steps };
+        let transition = Transition { leapfrog, alpha, accept: self.settings.acceptance != Acceptance::None };
+        let (steps, momentum_entropy) = self.walk(&transition, start);
+        let last = steps[steps.len() - 1].after;
+        let terms = BoundTerms {
+            log_joint: last.log_density,
+            initial_entropy,
+            momentum_entropy,
+            reverse_momentum: self.reverse_term(&steps),
+            final_momentum: self.final_momentum(last.z).log_prob(last.v),
+            acceptance: sum(zero, steps.iter().enumerate().map(|(t, s)| self.acceptance_term(&s.info, s.after, t + 1))),
+        };
+        let diverging = steps.iter().fold(zero, |any, step| any.max(step.info.diverging));
+        let (step_size, kinetic) = (Some(step_size), Some(kinetic));
+        Chain { start, steps, end: last.z, terms, step_size, kinetic, alpha, diverging }
+    }
+
+    /// `α = tanh` of a free parameter, in `(-1, 1)`.
+    fn alpha(&self) -> Expr<'g> {
+        self.parameters.get("raw_alpha", 1, 1, crate::nn::Initial::PAPER).tanh()
+    }
+
+    /// All HMC steps, and the entropy of the momenta that were drawn for them.
+    fn walk(&self, transition: &Transition<'g>, start: Expr<'g>) -> (Vec<Step<'g>>, Expr<'g>) {
+        let (graph, d) = (self.graph(), self.potential.dimension());
+        let momentum = transition.leapfrog.kinetic.momentum();
+        let first = momentum.sample(graph.normal(STREAM_MOMENTUM, d));
+        let mut state = State::new(self.potential, start, first);
+        let mut steps: Vec<Step<'g>> = Vec::new();
+        let mut entropy = match transition.alpha {
+            Some(_) => self.entropy(&momentum, first),
+            // Without partial updates v_0 is replaced at once and cancels.
+            None => graph.constant(0.0),
+        };
+        for t in 0..self.settings.hmc_steps as u16 {
+            let noise = graph.normal(STREAM_STEPS + 2 * t, d);
+            let uniform = graph.uniform(STREAM_STEPS + 2 * t + 1, 1);
+            let (after, info) = transition.step(state, noise, uniform);
+            entropy = entropy + self.entropy(&momentum, momentum.sample(noise));
+            if let Some(alpha) = transition.alpha {
+                // -log of the factor (1 - α²)^(-d/2) in q_U (`eq:qUDefinition`).
+                entropy = entropy + (-alpha.square()).log1p() * (0.5 * d as f64);
+            }
+            steps.push(Step { before: state, info, after });
+            state = after;
+        }
+        (steps, entropy)
+    }
+
+    /// `Σ_t log r_V(v_{t-1} | …)` over the steps whose arrival momentum is part of the bound.
+    fn reverse_term(&self, steps: &[Step<'g>]) -> Expr<'g> {
+        let partial = self.settings.partial_momentum;
+        // Without partial updates v_0 cancels, so the first step has no term.
+        let counted = steps.iter().enumerate().skip(usize::from(!partial));
+        let terms = counted.map(|(t, step)| {
+            let u = partial.then_some(step.info.u);
+            self.reverse_momentum(step.before.z, u, t + 1).log_prob(step.before.v)
+        });
+        sum(self.graph().constant(0.0), terms)
+    }
+
+    /// `-log` density of a draw, or its expectation.
+    fn entropy(&self, distribution: &Gaussian<'g>, draw: Expr<'g>) -> Expr<'g> {
+        match self.entropies {
+            Entropies::ClosedForm => distribution.entropy(),
+            Entropies::Sampled => -distribution.log_prob(draw),
+        }
+    }
+}
+
+fn sum<'g>(zero: Expr<'g>, terms: impl Iterator<Item = Expr<'g>>) -> Expr<'g> {
+    terms.fold(zero, |a, b| a + b)
+}

@@ -1,0 +1,33 @@
+//! Learn where momenta came from: the reverse and final momentum models.
+
+use hmcvi_graph::Expr;
+
+use super::bound::Inference;
+use crate::dist::Gaussian;
+use crate::nn::Network;
+
+impl<'g> Inference<'_, 'g> {
+    /// `r_V(v_{t-1} | z_{t-1}, u_{t-1}, t, x)` (`eq:ReverseTransitionNoAcceptance`). Without partial
+    /// updates `u` is not an input, and the model at `T + 1` is that of the final momentum
+    /// (`sec:SimplificationWithoutPartialMomentumUpdate`).
+    pub(super) fn reverse_momentum(&self, z: Expr<'g>, u: Option<Expr<'g>>, time: usize) -> Gaussian<'g> {
+        self.momentum_model("reverse", z, u, time)
+    }
+
+    /// `r_final(v_T | z_T, x)`, a model of its own with partial updates.
+    pub(super) fn final_momentum(&self, z: Expr<'g>) -> Gaussian<'g> {
+        let time = self.settings.hmc_steps + 1;
+        if self.settings.partial_momentum {
+            self.momentum_model("final", z, None, time)
+        } else {
+            self.reverse_momentum(z, None, time)
+        }
+    }
+
+    fn momentum_model(&self, name: &str, z: Expr<'g>, u: Option<Expr<'g>>, time: usize) -> Gaussian<'g> {
+        let time = self.graph().constant(time as f64);
+        let inputs: Vec<Expr<'g>> = [Some(self.context), Some(z), Some(time), u].into_iter().flatten().collect();
+        let network = Network { name, hidden: self.hidden, activation: self.activation };
+        network.gaussian(self.parameters, Expr::concat_cols(&inputs), self.potential.dimension())
+    }
+}

@@ -1,0 +1,30 @@
+//! Give the chain its step size, positive as the exponential of what is learnt.
+
+use hmcvi_graph::Expr;
+
+use super::bound::Inference;
+use super::settings::StepSize;
+use crate::nn::{Initial, Network};
+
+/// Where learning begins when no search finds a better value.
+const FIRST_STEP_SIZE: f64 = 0.01;
+
+impl<'g> Inference<'_, 'g> {
+    /// `ε`: `[1, 1]`, `[1, d]` or `[N, 1]`. The parameter `log_step_size` scales all of them.
+    pub(super) fn step_size(&self) -> Expr<'g> {
+        let initial = Initial::Constant(FIRST_STEP_SIZE.ln());
+        match self.settings.step_size {
+            StepSize::Global => self.parameters.get("log_step_size", 1, 1, initial).exp(),
+            StepSize::PerDimension => {
+                let d = self.potential.dimension();
+                self.parameters.get("log_step_size", 1, d, initial).exp()
+            }
+            StepSize::Network => {
+                let scale = self.parameters.get("log_step_size", 1, 1, initial);
+                let hidden = &self.hidden[..self.hidden.len().min(1)];
+                let network = Network { name: "step_size", hidden, activation: self.activation };
+                (network.apply(self.parameters, self.context, 1) + scale).exp()
+            }
+        }
+    }
+}

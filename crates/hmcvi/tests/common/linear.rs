@@ -1,0 +1,1 @@
+//! Solve leapfrog chains on linear-Gaussian models with a diagonal posterior.
