@@ -208,13 +208,15 @@ fn rewrite_product<'g>(t: Transpose, a: Expr<'g>, b: Expr<'g>, shape: Shape) -> 
         Transpose::Right => a.matmul_transposed(b),
         Transpose::Left => a.transposed_matmul(b),
     };
+    if is_neg(a) {
+        return Some(-product(a.arg(0), b));
+    }
     if is_neg(b) {
         return Some(-product(a, b.arg(0)));
     }
     match t {
         // A product over a single column is an outer product: broadcasting does it.
         Transpose::None if a.cols() == 1 => Some(a * b),
-        Transpose::None if is_neg(a) => Some(-product(a.arg(0), b)),
         // Repeated rows are multiplied once.
         Transpose::None | Transpose::Right if is_repeated_row(a) => {
             let row = Shape::fixed(1, a.cols());

@@ -4,6 +4,7 @@
 //! shard adds up its own sums over rows, tile by tile, and the shards' sums are added in order: the
 //! same seed gives the same bits on any number of threads.
 
+mod elements;
 mod group;
 mod matmul;
 mod memory;

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::fuse::{self, FINAL, Fusion, Key, Members};
+use super::group::GroupBuilder;
 use super::stages::{Analysis, Summand, is_given};
-use super::{Base, Block, Group, Instruction, Named, Pack, Root, Sink, Source, Step, Term, Value, View};
+use super::{Base, Block, Group, Named, Pack, Root, Sink, Source, Step, Term, View};
 use crate::graph::{Node, NodeId};
-use crate::op::{Op, Transpose, Unary};
+use crate::op::{Op, Transpose};
 use crate::shape::Shape;
 
 /// Terms of a sum of products that are multiplied together: enough that the target is read and
@@ -25,7 +26,7 @@ pub(super) struct Leaves {
 }
 
 pub(super) struct Emitter<'a> {
-    analysis: &'a Analysis,
+    pub(super) analysis: &'a Analysis,
     roots: &'a [Root],
     pub(super) leaves: Leaves,
     /// Where values are: those of the fixed stages, and those of the present row stage.
@@ -42,7 +43,7 @@ pub(super) struct Emitter<'a> {
 type Placed = ((Key, usize), Step);
 
 /// Finds a name in a list, adding it if it is new.
-fn place(list: &mut Vec<Named>, name: &Arc<str>, shape: Shape) -> usize {
+pub(super) fn place(list: &mut Vec<Named>, name: &Arc<str>, shape: Shape) -> usize {
     list.iter().position(|n| n.name == *name).unwrap_or_else(|| {
         list.push(Named::new(name, shape));
         list.len() - 1
@@ -200,7 +201,7 @@ impl<'a> Emitter<'a> {
         finals
     }
 
-    fn node(&self, id: NodeId) -> &'a Node {
+    pub(super) fn node(&self, id: NodeId) -> &'a Node {
         &self.analysis.nodes[id as usize]
     }
 
@@ -220,7 +221,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Where a value is in memory.
-    fn view(&mut self, id: NodeId) -> View {
+    pub(super) fn view(&mut self, id: NodeId) -> View {
         let node = self.node(id);
         let at = |base| View { base, offset: 0, stride: node.shape.cols };
         match &node.op {
@@ -464,134 +465,4 @@ fn waves(steps: Vec<Placed>, copies: Vec<Step>) -> Vec<Vec<Step>> {
         waves.push(copies);
     }
     waves
-}
-
-/// Writes the instructions of one group.
-struct GroupBuilder<'e, 'a> {
-    emitter: &'e mut Emitter<'a>,
-    fusion: &'e Fusion,
-    members: &'e Members<'e>,
-    key: Key,
-    shape: Shape,
-    sources: Vec<Source>,
-    instructions: Vec<Instruction>,
-    known: HashMap<NodeId, Value>,
-}
-
-/// Results of instructions are numbered from here on while the sources are still being found.
-const RESULT: Value = usize::MAX / 2;
-
-impl<'e, 'a> GroupBuilder<'e, 'a> {
-    fn new(
-        emitter: &'e mut Emitter<'a>,
-        fusion: &'e Fusion,
-        members: &'e Members<'e>,
-        key: Key,
-        shape: Shape,
-    ) -> Self {
-        let (sources, instructions, known) = (Vec::new(), Vec::new(), HashMap::new());
-        GroupBuilder { emitter, fusion, members, key, shape, sources, instructions, known }
-    }
-
-    fn build(mut self, wanted: Vec<(NodeId, Sink)>) -> Group {
-        let mut sinks: Vec<Sink> = wanted
-            .into_iter()
-            .map(|(id, sink)| {
-                let v = self.value(id);
-                match sink {
-                    Sink::Store(_, view) => Sink::Store(v, view),
-                    Sink::SumCols(_, view) => Sink::SumCols(v, view),
-                    Sink::SumRows(_, view) => Sink::SumRows(v, view),
-                    Sink::LogSumExp(_, view) => Sink::LogSumExp(v, view),
-                    Sink::Accumulate { into, negative, .. } => Sink::Accumulate { value: v, into, negative },
-                }
-            })
-            .collect();
-        let count = self.sources.len();
-        let number = |v: &mut Value| {
-            if *v >= RESULT {
-                *v = *v - RESULT + count;
-            }
-        };
-        for instruction in &mut self.instructions {
-            match instruction {
-                Instruction::Unary(_, a) => number(a),
-                Instruction::Binary(_, a, b) => [a, b].into_iter().for_each(number),
-                Instruction::Select(a, b, c) => [a, b, c].into_iter().for_each(number),
-            }
-        }
-        for sink in &mut sinks {
-            match sink {
-                Sink::Store(v, _) | Sink::SumCols(v, _) | Sink::LogSumExp(v, _) | Sink::SumRows(v, _) => number(v),
-                Sink::Accumulate { value, .. } => number(value),
-            }
-        }
-        Group { shape: self.shape, sources: self.sources, instructions: self.instructions, sinks }
-    }
-
-    /// The value of a node in this group: computed here, or read.
-    fn value(&mut self, id: NodeId) -> Value {
-        if let Some(&known) = self.known.get(&id) {
-            return known;
-        }
-        let node = self.emitter.node(id);
-        let here = self.fusion.is_elementwise_member(id)
-            && node.shape == self.shape
-            && (!self.fusion.kept.contains(&id) || self.fusion.home(id, node.shape) == self.key);
-        let value = if here { self.compute(id, node) } else { self.read(id) };
-        self.known.insert(id, value);
-        value
-    }
-
-    fn compute(&mut self, id: NodeId, node: &Node) -> Value {
-        if self.members.sums.contains(&id) {
-            return self.source(Source::Target(self.emitter.analysis.target[&id]));
-        }
-        let args: Vec<Value> = node.args.iter().map(|&a| self.value(a)).collect();
-        let instruction = match (&node.op, &args[..]) {
-            // Reading repeats the argument already.
-            (Op::Unary(Unary::Broadcast), &[a]) => return a,
-            (Op::Unary(f), &[a]) => Instruction::Unary(*f, a),
-            (Op::Binary(f), &[a, b]) => Instruction::Binary(*f, a, b),
-            (Op::Select, &[c, a, b]) => Instruction::Select(c, a, b),
-            (Op::Draw(draw, stream), _) => return self.source(Source::Draw(*draw, *stream)),
-            (Op::Gather { data, index }, _) => {
-                let leaves = &mut self.emitter.leaves;
-                let data = place(&mut leaves.data, data, node.shape);
-                let known = leaves.indices.iter().position(|n| n == index);
-                let index = known.unwrap_or_else(|| {
-                    leaves.indices.push(index.clone());
-                    leaves.indices.len() - 1
-                });
-                return self.source(Source::Gather { data, index });
-            }
-            (other, _) => unreachable!("{} is not element-wise", other.name()),
-        };
-        self.instructions.push(instruction);
-        RESULT + self.instructions.len() - 1
-    }
-
-    fn read(&mut self, id: NodeId) -> Value {
-        let node = self.emitter.node(id);
-        let source = match node.op {
-            Op::Scalar(bits) => Source::Literal(f64::from_bits(bits)),
-            Op::BatchSize => Source::BatchSize,
-            _ => {
-                let view = self.emitter.view(id);
-                let one_row = !node.shape.is_batch() && node.shape.fixed_rows() == 1;
-                match (one_row, node.shape.cols == 1) {
-                    _ if node.shape == self.shape => Source::Full(view),
-                    (true, true) => Source::One(view),
-                    (true, false) => Source::Row(view),
-                    _ => Source::Column(view),
-                }
-            }
-        };
-        self.source(source)
-    }
-
-    fn source(&mut self, source: Source) -> Value {
-        self.sources.push(source);
-        self.sources.len() - 1
-    }
 }

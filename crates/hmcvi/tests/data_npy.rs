@@ -1,0 +1,285 @@
+//! Check `.npy` and `.npz` files against bytes that NumPy 2.4 wrote, and that damaged ones are refused.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::io::{Cursor, Write};
+
+use hmcvi::data::{ByteArray, DataError, NpyValue, Source, open, read_npy, read_npy_bytes, write_npy, write_npy_to};
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+/// `numpy.savez_compressed(file, x_train=t, y_train=numpy.arange(6, dtype='u1'), x_test=t[:2])` with
+/// `t = (numpy.arange(24) * 10 % 256).astype('u1').reshape(6, 2, 2)`.
+const NUMPY_NPZ: &str = "\
+    504b03042d000000080000002100fd7dd09fffffffffffffffff0b001400785f747261696e2e6e707901001000980000 \
+    000000000061000000000000009bec17ea1b10c9c850c650ad9e925a9c5ca46ea5a05e536aa8aea3a09e965f54529498 \
+    179f5f94920a12774bcc294e058a17672416a402f91a663a0a4640a4a9a350ab401ee062e01291d330b2710b884ac9ab \
+    68ea99b660d5967d272edd790600504b03042d000000080000002100eb75d709ffffffffffffffff0b001400795f7472 \
+    61696e2e6e70790100100086000000000000004a000000000000009bec17ea1b10c9c850c650ad9e925a9c5ca46ea5a0 \
+    5e536aa8aea3a09e965f54529498179f5f94920a12774bcc294e058a17672416a402f91a663a9a3a0ab50a14002e0646 \
+    2666165600504b03042d000000080000002100c2cab715ffffffffffffffff0a001400785f746573742e6e7079010010 \
+    0088000000000000004f000000000000009bec17ea1b10c9c850c650ad9e925a9c5ca46ea5a05e536aa8aea3a09e965f \
+    54529498179f5f94920a12774bcc294e058a17672416a402f91a463a0a20a4a9a350ab401ee062e01291d330b2710300 \
+    504b01022d032d000000080000002100fd7dd09f61000000980000000b0000000000000000000000800100000000785f \
+    747261696e2e6e7079504b01022d032d000000080000002100eb75d7094a000000860000000b00000000000000000000 \
+    0080019e000000795f747261696e2e6e7079504b01022d032d000000080000002100c2cab7154f000000880000000a00 \
+    00000000000000000000800125010000785f746573742e6e7079504b05060000000003000300aa000000b00100000000";
+
+fn from_hexadecimal(text: &str) -> Vec<u8> {
+    let digits: String = text.split_whitespace().collect();
+    (0..digits.len() / 2).map(|at| u8::from_str_radix(&digits[2 * at..2 * at + 2], 16).unwrap()).collect()
+}
+
+fn read(bytes: &[u8]) -> Result<ByteArray, DataError> {
+    read_npy_bytes("test.npy", bytes)
+}
+
+/// A `.npy` file of the given version, dictionary and values.
+fn npy(version: u8, header: &str, values: &[u8]) -> Vec<u8> {
+    let mut file = b"\x93NUMPY".to_vec();
+    file.extend([version, 0]);
+    match version {
+        1 => file.extend(u16::try_from(header.len()).unwrap().to_le_bytes()),
+        _ => file.extend(u32::try_from(header.len()).unwrap().to_le_bytes()),
+    }
+    file.extend(header.as_bytes());
+    file.extend(values);
+    file
+}
+
+fn written<T: NpyValue>(shape: &[usize], values: &[T]) -> Vec<u8> {
+    let mut file = Vec::new();
+    write_npy_to(&mut file, shape, values).unwrap();
+    file
+}
+
+const CUBE: &str = "{'descr': '|u1', 'fortran_order': False, 'shape': (2, 2, 3), }";
+
+#[test]
+fn all_versions_are_read() {
+    let values: Vec<u8> = (0..12).collect();
+    for version in 1..=3 {
+        let array = read(&npy(version, &format!("{CUBE}     \n"), &values)).unwrap();
+        assert_eq!((array.shape(), array.bytes()), (&[2, 2, 3][..], &values[..]));
+    }
+}
+
+#[test]
+fn written_files_are_those_of_numpy_to_the_byte() {
+    // numpy.save of numpy.arange(12, dtype='u1').reshape(2, 2, 3)
+    let mut expected = b"\x93NUMPY\x01\x00v\x00".to_vec();
+    expected.extend(format!("{CUBE:<117}\n").as_bytes());
+    expected.extend(0..12u8);
+    assert_eq!(written(&[2, 2, 3], &(0..12).collect::<Vec<u8>>()), expected);
+}
+
+#[test]
+fn floating_point_numbers_are_written_with_their_type_and_shape() {
+    let single = written(&[2], &[1.5f32, -2.0]);
+    assert!(String::from_utf8_lossy(&single).contains("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }"));
+    assert_eq!(single[128..], [1.5f32.to_le_bytes(), (-2f32).to_le_bytes()].concat());
+    let double = written(&[], &[f64::NAN]);
+    assert!(String::from_utf8_lossy(&double).contains("{'descr': '<f8', 'fortran_order': False, 'shape': (), }"));
+    assert_eq!(double[128..], f64::NAN.to_le_bytes());
+    let mut none = Vec::new();
+    assert!(write_npy_to(&mut none, &[3], &[0u8; 2]).is_err());
+    assert!(none.is_empty());
+}
+
+#[test]
+fn files_go_round() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.npy");
+    write_npy(&path, &[3, 4], &[9u8; 12]).unwrap();
+    assert_eq!(read_npy(&path).unwrap(), ByteArray::new(vec![3, 4], vec![9; 12]).unwrap());
+    let unwritable = folder.path().join("no such folder").join("a.npy");
+    assert!(matches!(write_npy(&unwritable, &[1], &[0u8]), Err(DataError::Io { action: "write", .. })));
+}
+
+#[test]
+fn the_dictionary_is_read_in_any_order_and_spacing() {
+    for header in [
+        "{\"shape\":(2,),\"fortran_order\":True,\"descr\":\"|u1\"}",
+        "{ 'fortran_order' : False , 'descr' : 'u1' , 'shape' : ( 2L , ) , } \n",
+    ] {
+        assert_eq!(read(&npy(1, header, &[7, 8])).unwrap().bytes(), [7, 8], "{header}");
+    }
+}
+
+#[test]
+fn malformed_dictionaries_are_refused() {
+    for header in [
+        "",
+        "{",
+        "{}",
+        "[]",
+        "{'descr': '|u1', 'shape': (2,)}",
+        "{'descr': '|u1', 'fortran_order': 0, 'shape': (2,)}",
+        "{'descr': '|u1', 'fortran_order': False, 'shape': 2}",
+        "{'descr': '|u1', 'fortran_order': False, 'shape': (-2,)}",
+        "{'descr': '|u1', 'fortran_order': False, 'shape': (2,,)}",
+        "{'descr': '|u1', 'fortran_order': False, 'shape': (99999999999999999999999,)}",
+        "{'descr': '|u1', 'fortran_order': False, 'shape': (2,), 'more': 1}",
+        "{'descr': '|u1', 'fortran_order': False, 'shape': (2,)} x",
+        "{'descr': '|u1",
+        "{'descr' '|u1'}",
+    ] {
+        let error = read(&npy(1, header, &[7, 8])).unwrap_err();
+        assert!(matches!(&error, DataError::Field { field, .. } if field == "header"), "{header}: {error}");
+    }
+    let axes = format!("{{'descr': '|u1', 'fortran_order': False, 'shape': ({})}}", "1,".repeat(65));
+    assert!(read(&npy(1, &axes, &[7])).is_err());
+}
+
+#[test]
+fn other_types_come_with_the_way_to_convert() {
+    let header = |descr: &str, order: &str| format!("{{'descr': {descr}, 'fortran_order': {order}, 'shape': (1, 1)}}");
+    for (descr, order, advice) in [
+        ("'<f4'", "False", "(255 * x).round().astype('uint8')"),
+        ("'<f8'", "False", "(255 * x).round().astype('uint8')"),
+        ("'<i8'", "False", "x.astype('uint8')"),
+        ("'|O'", "False", "x.astype('uint8')"),
+        ("'|u1'", "True", "ascontiguousarray"),
+        ("[('a', '<i4')]", "False", "each field"),
+    ] {
+        let error = read(&npy(1, &header(descr, order), &[0; 8])).unwrap_err();
+        assert!(matches!(&error, DataError::Type { next, .. } if next.contains(advice)), "{error}");
+    }
+}
+
+#[test]
+fn truth_values_become_black_and_white() {
+    let header = "{'descr': '|b1', 'fortran_order': False, 'shape': (2, 2)}";
+    let array = read(&npy(1, header, &[1, 0, 0, 1])).unwrap();
+    assert!(array.is_boolean());
+    let images = array.clone().into_images("test.npy", None).unwrap();
+    assert_eq!((images.height(), images.width(), images.bytes()), (1, 2, &[255, 0, 0, 255][..]));
+    let error = read(&npy(1, header, &[1, 0, 2, 1])).unwrap_err();
+    assert_eq!(error.to_string(), "test.npy: a truth value is 2, expected 0 or 1");
+}
+
+#[test]
+fn damaged_files_are_refused() {
+    let file = npy(1, CUBE, &[0; 12]);
+    for length in 0..file.len() {
+        let error = read(&file[..length]).unwrap_err();
+        assert!(matches!(error, DataError::Truncated { .. }), "{length}: {error}");
+    }
+    assert!(matches!(read(&npy(1, CUBE, &[0; 13])), Err(DataError::Trailing { .. })));
+    assert!(matches!(read(b"\x93NUMPZ\x01\x00"), Err(DataError::Magic { .. })));
+    assert!(matches!(read(&npy(4, CUBE, &[0; 12])), Err(DataError::Field { .. })));
+    let huge = "{'descr': '|u1', 'fortran_order': False, 'shape': (5000000000, 28, 28)}";
+    assert!(matches!(read(&npy(1, huge, &[0; 12])), Err(DataError::TooLarge { .. })));
+    let mut header = npy(2, "", &[]);
+    header[8..12].copy_from_slice(&u32::MAX.to_le_bytes());
+    assert!(read(&header).is_err());
+}
+
+/// Opens the bytes of an `.npz` file.
+fn open_npz(bytes: &[u8]) -> Result<hmcvi::data::Dataset, DataError> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("some.npz");
+    fs::write(&path, bytes).unwrap();
+    open(&Source::File(path))
+}
+
+fn npz(entries: &[(&str, Vec<u8>)], method: CompressionMethod) -> Vec<u8> {
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, bytes) in entries {
+        writer.start_file(*name, SimpleFileOptions::default().compression_method(method)).unwrap();
+        writer.write_all(bytes).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+#[test]
+fn an_archive_of_numpy_is_read() {
+    let dataset = open_npz(&from_hexadecimal(NUMPY_NPZ)).unwrap();
+    let expected: Vec<u8> = (0..24).map(|value| (value * 10 % 256) as u8).collect();
+    assert_eq!(dataset.name(), "some");
+    // The last sixth of the six training images is for validation.
+    assert_eq!((dataset.train().bytes(), dataset.validation().bytes()), (&expected[..20], &expected[20..]));
+    assert_eq!(dataset.test().bytes(), &expected[..8]);
+    assert_eq!(dataset.train().labels(), Some(&[0, 1, 2, 3, 4][..]));
+    assert_eq!(dataset.validation().labels(), Some(&[5][..]));
+    assert_eq!((dataset.test().labels(), dataset.test().height()), (None, 2));
+}
+
+#[test]
+fn all_three_splits_and_their_labels_are_found() {
+    let images = |count: usize| written(&[count, 2, 3], &vec![5u8; count * 6]);
+    let labels = |count: usize| written(&[count], &vec![1u8; count]);
+    let names = ["train", "validation", "test"];
+    let mut entries: Vec<(String, Vec<u8>)> = Vec::new();
+    for (index, name) in names.iter().enumerate() {
+        entries.push((format!("{name}.npy"), images(index + 2)));
+        entries.push((format!("y_{name}.npy"), labels(index + 2)));
+    }
+    let entries: Vec<_> = entries.iter().map(|(name, bytes)| (name.as_str(), bytes.clone())).collect();
+    for method in [CompressionMethod::Stored, CompressionMethod::Deflated] {
+        let dataset = open_npz(&npz(&entries, method)).unwrap();
+        let lengths = [dataset.train().len(), dataset.validation().len(), dataset.test().len()];
+        assert_eq!(lengths, [2, 3, 4]);
+        assert_eq!(dataset.test().labels(), Some(&[1, 1, 1, 1][..]));
+    }
+}
+
+#[test]
+fn an_archive_with_names_that_lead_out_is_refused() {
+    let images = written(&[12, 4], &[0u8; 48]);
+    for name in ["../train.npy", "a/../../train.npy", "/train.npy", "..\\train.npy", "C:/train.npy"] {
+        let archive = npz(&[("train.npy", images.clone()), (name, images.clone())], CompressionMethod::Stored);
+        let result = open_npz(&archive);
+        assert!(matches!(result, Err(DataError::UnsafeName { .. })), "{name}: {result:?}");
+    }
+    let folder = npz(&[("train.npy", images.clone()), ("sub/", Vec::new())], CompressionMethod::Stored);
+    assert!(open_npz(&folder).is_ok(), "a folder inside the archive is harmless");
+}
+
+#[test]
+fn missing_and_unfitting_arrays_are_named() {
+    let images = written(&[12, 4], &[0u8; 48]);
+    let error = open_npz(&npz(&[("pictures.npy", images.clone())], CompressionMethod::Stored)).unwrap_err();
+    assert!(error.to_string().contains("some.npz[train], "), "{error}");
+    assert!(error.to_string().contains("some.npz[x_train]"), "{error}");
+    let labels = written(&[11], &[0u8; 11]);
+    let archive = npz(&[("train.npy", images.clone()), ("y_train.npy", labels)], CompressionMethod::Stored);
+    let error = open_npz(&archive).unwrap_err();
+    assert!(error.to_string().ends_with("number of labels is 11, expected 12, one for each image"), "{error}");
+    let single = written(&[12, 4], &[0f32; 48]);
+    let error = open_npz(&npz(&[("train.npy", single)], CompressionMethod::Stored)).unwrap_err();
+    assert!(matches!(error, DataError::Type { .. }));
+    let other = written(&[3, 9], &[0u8; 27]);
+    let archive = npz(&[("train.npy", images), ("test.npy", other)], CompressionMethod::Stored);
+    let error = open_npz(&archive).unwrap_err().to_string();
+    assert!(error.ends_with("size of the test images is 3 x 3, expected 2 x 2 as the training images"), "{error}");
+}
+
+#[test]
+fn an_array_inside_an_archive_cannot_be_a_bomb() {
+    let mut bomb = written(&[12, 4], &[0u8; 48]);
+    bomb.resize(64 << 20, 0);
+    let archive = npz(&[("train.npy", bomb)], CompressionMethod::Deflated);
+    assert!(matches!(open_npz(&archive), Err(DataError::Trailing { .. })));
+    let huge = npy(1, "{'descr': '|u1', 'fortran_order': False, 'shape': (3000000, 28, 28)}", &[0; 100]);
+    let archive = npz(&[("train.npy", huge)], CompressionMethod::Deflated);
+    assert!(matches!(open_npz(&archive), Err(DataError::TooLarge { .. })));
+}
+
+#[test]
+fn damaged_archives_never_panic_and_are_never_taken_for_good() {
+    let good = from_hexadecimal(NUMPY_NPZ);
+    let expected = open_npz(&good).unwrap();
+    for length in 0..good.len() {
+        assert!(open_npz(&good[..length]).is_err(), "cut after {length}");
+    }
+    for at in 0..good.len() {
+        let mut damaged = good.clone();
+        damaged[at] ^= 0x21;
+        if let Ok(dataset) = open_npz(&damaged) {
+            // A changed name hides an array, which is then not there; pixels that are there are the right ones.
+            let pixels = dataset.train().bytes();
+            assert!(expected.train().bytes().starts_with(pixels), "byte {at}");
+        }
+    }
+}
