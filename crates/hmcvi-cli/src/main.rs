@@ -1,1 +1,58 @@
-fn main(){}
+//! Run the commands of `hmcvi`: read what was typed, do it, and turn what went wrong into a message and an
+//! exit code.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod commands;
+mod failure;
+mod interrupt;
+mod progress;
+mod settings;
+mod source;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::arguments::{Arguments, Command};
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::terminal::Terminal;
+
+/// What every command is given.
+struct Context {
+    terminal: Terminal,
+    interrupt: Interrupt,
+}
+
+fn main() -> ExitCode {
+    // Clap itself leaves with code 2 for what it does not understand, and 0 for --help and --version.
+    let arguments = Arguments::parse();
+    let context = Context { terminal: Terminal::new(&arguments.output), interrupt: Interrupt::install() };
+    match dispatch(&context, arguments.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            context.terminal.error(&failure.to_string());
+            ExitCode::from(failure.code())
+        }
+    }
+}
+
+fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Quickstart(arguments) => commands::quickstart::run(context, &arguments),
+        Command::Train(arguments) => commands::train::run(context, &arguments),
+        Command::Resume(arguments) => commands::resume::run(context, &arguments),
+        Command::Eval(arguments) => commands::eval::run(context, &arguments),
+        Command::Sample(arguments) => commands::sample::run(context, &arguments),
+        Command::Encode(arguments) => commands::encode::run(context, &arguments),
+        Command::Hmc(arguments) => commands::hmc::run(context, &arguments),
+        Command::Presets => commands::presets::run(context),
+        Command::Data(command) => commands::data::run(context, &command),
+        Command::Config(command) => commands::config::run(context, &command),
+        Command::Bench(command) => commands::bench::run(context, &command),
+        Command::Completions { shell } => commands::generate::completions(context, shell),
+        Command::Man { command } => commands::generate::man(context, command.as_deref()),
+    }
+}

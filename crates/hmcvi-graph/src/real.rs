@@ -30,6 +30,7 @@ pub trait Real:
     + Sync
     + 'static
     + sealed::Vectors
+    + crate::cpu::kernels::Kernels
 {
     /// Nearest value to an `f64`.
     fn from_f64(x: f64) -> Self;
@@ -78,7 +79,7 @@ pub(crate) mod sealed {
             c: Self::Vector<S>,
         ) -> Self::Vector<S>;
         fn vector_add<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
-        fn lanes<S: Simd>() -> usize {
+        fn vector_lanes<S: Simd>() -> usize {
             size_of::<Self::Vector<S>>() / size_of::<Self>()
         }
     }

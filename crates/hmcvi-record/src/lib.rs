@@ -85,10 +85,10 @@ pub struct Summary {
     pub schema: u32,
     /// Epochs done.
     pub epochs: u64,
-    /// Epoch with the best validation bound, and that bound.
+    /// Epoch with the best validation bound; 0 before the first look.
     pub best_epoch: u64,
     /// Mean validation bound then, in nats.
-    pub best_validation_bound: f64,
+    pub best_validation_bound: Option<f64>,
     /// Seconds of training.
     pub seconds: f64,
     /// Images whose simulation diverged, over all epochs.
@@ -97,6 +97,22 @@ pub struct Summary {
     pub skipped: u64,
     /// Whether all epochs were done.
     pub finished: bool,
+}
+
+/// What a checkpoint says about itself, as JSON under the key `hmcvi` of its metadata. It holds nothing
+/// that depends on the machine or the time, so that equal training gives equal bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CheckpointInfo {
+    /// Version of this schema.
+    pub schema: u32,
+    /// Epochs done.
+    pub epoch: u64,
+    /// Updates done.
+    pub step: u64,
+    /// Epoch with the best validation bound so far; 0 before the first look.
+    pub best_epoch: u64,
+    /// That bound, in nats.
+    pub best_validation_bound: Option<f64>,
 }
 
 /// A mean with its standard error.
@@ -108,6 +124,26 @@ pub struct Estimate {
     pub standard_error: f64,
 }
 
+/// A named line of a figure.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Curve {
+    /// What the legend calls it.
+    pub name: String,
+    /// Points from left to right.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// A point of a latent map.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LatentPoint {
+    /// First coordinate.
+    pub x: f64,
+    /// Second coordinate.
+    pub y: f64,
+    /// Class of the image, which gives the colour.
+    pub class: u8,
+}
+
 /// An evaluation of a trained model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
@@ -117,16 +153,24 @@ pub struct Evaluation {
     pub split: String,
     /// Images.
     pub images: u64,
+    /// `best` or `last`.
+    pub checkpoint: String,
+    /// Epochs of training that the checkpoint has behind it.
+    pub epoch: u64,
     /// Fixed binarisation draws.
     pub draws: u64,
     /// Pixel scale, 256 or 255.
     pub pixel_scale: u32,
     /// Seed of the evaluation.
     pub seed: u64,
-    /// Bound on `log p(x)`, and each of its terms.
+    /// SHA-256 of the data.
+    pub data_sha256: String,
+    /// Bound on `log p(x)`.
     pub bound: Estimate,
     /// Terms of the bound by name.
     pub terms: BTreeMap<String, f64>,
+    /// Images, over all draws, whose simulation diverged.
+    pub divergences: u64,
     /// `log p(x)` by importance sampling.
     pub importance_sampling: Option<ImportanceSampling>,
 }

@@ -9,5 +9,6 @@ pub mod hmc;
 pub mod model;
 pub mod nn;
 pub mod potential;
+pub mod run;
 pub mod train;
 pub mod vi;

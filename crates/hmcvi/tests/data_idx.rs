@@ -69,8 +69,7 @@ fn truncation_says_how_much_is_there() {
     let error = read(&idx(8, &[3, 2, 2], 11)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "test.idx: the values ends after 11 of 12 bytes; the file is cut short, copy or fetch it again"
-            .replace("ends", "end")
+        "test.idx: only 11 of 12 bytes of the values are there; the file is cut short, copy or fetch it again"
     );
 }
 
@@ -105,7 +104,9 @@ fn other_formats_are_named_by_their_first_bytes() {
 
 #[test]
 fn other_types_are_named() {
-    for (kind, name) in [(9, "signed byte"), (0x0b, "16-bit"), (0x0c, "32-bit integer"), (0x0d, "32-bit float")] {
+    for (kind, name) in
+        [(9, "signed byte"), (0x0b, "16-bit"), (0x0c, "32-bit integer"), (0x0d, "32-bit float")]
+    {
         let error = read(&idx(kind, &[1], 8)).unwrap_err();
         assert!(matches!(&error, DataError::Type { found, .. } if found.starts_with(name)), "{error}");
     }
@@ -138,11 +139,11 @@ fn huge_declared_sizes_are_refused_before_memory_is_taken() {
 
 #[test]
 fn a_gzip_bomb_is_left_alone() {
-    // 64 MB of zeros in 64 kB behind a header that declares one small image.
+    // 16 MB of zeros in 16 kB behind a header that declares one small image.
     let mut bomb = idx(8, &[1, 28, 28], 784);
-    bomb.resize(64 << 20, 0);
+    bomb.resize(16 << 20, 0);
     let packed = gzip(&bomb);
-    assert!(packed.len() < 128 << 10);
+    assert!(packed.len() < 32 << 10);
     assert!(matches!(read(&packed), Err(DataError::Trailing { expected: 800, .. })));
 }
 

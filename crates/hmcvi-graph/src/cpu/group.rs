@@ -173,7 +173,7 @@ fn block_rows(rows: Rows, cols: usize) -> usize {
 }
 
 /// A group and the rows it is to be run for.
-pub(super) struct Run<'a, T> {
+pub struct Run<'a, T> {
     pub(super) code: &'a Code,
     pub(super) memory: &'a Memory<T>,
     pub(super) frame: &'a Frame<T>,

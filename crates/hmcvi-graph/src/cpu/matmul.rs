@@ -116,7 +116,7 @@ unsafe fn block<T: Real, S: Simd, const M: usize, const N: usize>(
     mut b: *const T,
     results: &Results<T>,
 ) {
-    let lanes = T::lanes::<S>();
+    let lanes = T::vector_lanes::<S>();
     let mut sums = [[T::splat(simd, T::default()); N]; M];
     if results.add {
         for i in 0..M {
@@ -192,7 +192,7 @@ unsafe fn block_of<T: Real, S: Simd>(
 }
 
 /// `c = a · b` for `rows` rows, with `b` packed by [`pack`].
-pub(super) struct Product<T> {
+pub struct Product<T> {
     pub(super) rows: usize,
     pub(super) depth: usize,
     pub(super) cols: usize,
@@ -208,7 +208,7 @@ impl<T: Real> WithSimd for Product<T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let lanes = T::lanes::<S>();
+        let lanes = T::vector_lanes::<S>();
         let chunk = self.depth.div_ceil(self.depth.div_ceil(DEPTH));
         for p in (0..self.depth).step_by(chunk) {
             let depth = chunk.min(self.depth - p);
@@ -252,7 +252,7 @@ pub(super) struct SumTerm<T> {
 }
 
 /// `c (+)= Σ ± aᵀb` over `depth` rows of each term; `c` is `[rows, cols]` without gaps.
-pub(super) struct Accumulate<'t, T> {
+pub struct Accumulate<'t, T> {
     pub(super) terms: &'t [SumTerm<T>],
     pub(super) depth: usize,
     pub(super) rows: usize,
@@ -304,7 +304,7 @@ impl<T: Real> WithSimd for Accumulate<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let lanes = T::lanes::<S>();
+        let lanes = T::vector_lanes::<S>();
         let total = self.terms.len() * self.depth;
         let chunk = total.div_ceil(total.div_ceil(SUM_DEPTH));
         for top in (0..self.rows).step_by(SUM_ROWS) {
@@ -351,6 +351,7 @@ impl<T: Real> WithSimd for Accumulate<'_, T> {
 }
 
 /// Values in a vector of the instruction set found.
+#[derive(Default)]
 pub(super) struct Lanes<T>(pub(super) std::marker::PhantomData<T>);
 
 impl<T: Real> WithSimd for Lanes<T> {
@@ -358,6 +359,6 @@ impl<T: Real> WithSimd for Lanes<T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> usize {
-        T::lanes::<S>()
+        T::vector_lanes::<S>()
     }
 }

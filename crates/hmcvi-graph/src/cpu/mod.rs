@@ -4,21 +4,22 @@
 //! shard adds up its own sums over rows, tile by tile, and the shards' sums are added in order: the
 //! same seed gives the same bits on any number of threads.
 
+mod arena;
 mod elements;
 mod group;
+pub(crate) mod kernels;
 mod matmul;
 mod memory;
 mod pool;
 mod prepare;
 mod steps;
 
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use pulp::Arch;
 
+use self::arena::Arena;
 use self::group::Code;
-use self::matmul::Lanes;
 use self::memory::{Frame, Memory};
 use self::pool::Pool;
 use self::prepare::{PackTask, Prepared, Wave, prepare, sums_scratch};
@@ -47,7 +48,7 @@ pub struct CpuOptions {
 impl CpuOptions {
     /// The usual settings for batches of up to `rows` rows.
     pub fn for_rows(rows: usize) -> Self {
-        CpuOptions { rows, threads: 0, tile_rows: 64, shards: 16 }
+        CpuOptions { rows, threads: 0, tile_rows: 80, shards: 16 }
     }
 }
 
@@ -89,9 +90,9 @@ pub struct Executable<T: Real> {
     /// What the engine's memory points to.
     constants: Vec<Vec<T>>,
     outputs: Vec<Vec<T>>,
-    fixed: Vec<T>,
-    accumulators: Vec<T>,
-    packed: Vec<T>,
+    fixed: Arena<T>,
+    accumulators: Arena<T>,
+    packed: Arena<T>,
     rows: usize,
 }
 
@@ -122,7 +123,7 @@ impl Program {
 impl<T: Real> Executable<T> {
     fn new(plan: Arc<Plan>, options: CpuOptions) -> Self {
         let arch = Arch::new();
-        let lanes = arch.dispatch(Lanes::<T>(PhantomData));
+        let lanes = T::lanes(arch);
         let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
         let threads = if options.threads == 0 { cores() } else { options.threads };
         let options = CpuOptions {
@@ -147,9 +148,9 @@ impl<T: Real> Executable<T> {
         let width = plan.stages.iter().map(Stage::width).max().unwrap_or(0);
         let tile_rows = options.tile_rows.min(options.rows);
         let worker = |_| Worker {
-            tile: vec![T::default(); width * tile_rows],
-            scratch: vec![T::default(); scratch],
-            sums: vec![T::default(); sums],
+            tile: Arena::new(width * tile_rows),
+            scratch: Arena::new(scratch),
+            sums: Arena::new(sums),
             pointers: vec![std::ptr::null_mut(); values],
             terms: Vec::with_capacity(terms),
         };
@@ -172,9 +173,9 @@ impl<T: Real> Executable<T> {
             stages,
             constants: plan.constants.iter().map(values).collect(),
             outputs: plan.outputs.iter().map(|o| vec![T::default(); output_len(o)]).collect(),
-            fixed: vec![T::default(); plan.fixed_len],
-            accumulators: vec![T::default(); plan.accumulator_len * shards],
-            packed: vec![T::default(); packed],
+            fixed: Arena::new(plan.fixed_len),
+            accumulators: Arena::new(plan.accumulator_len * shards),
+            packed: Arena::new(packed),
             rows: 0,
             plan,
             options,
@@ -282,7 +283,7 @@ impl<T: Real> Executable<T> {
 
     fn fixed_wave(&self, workers: &Workers<T>, steps: &[Step], wave: &Wave) {
         let engine = &self.engine;
-        self.pool.run(wave.tasks.len(), &|task, worker| {
+        let run = |task: usize, worker: usize| {
             let (step, rows) = &wave.tasks[task];
             // SAFETY: this thread is `worker` for the duration of the task.
             let worker = unsafe { workers.get(worker) };
@@ -290,7 +291,12 @@ impl<T: Real> Executable<T> {
                 Some(code) => engine.group(code, &Frame::fixed(), rows.clone(), worker),
                 None => engine.fixed_product(&steps[*step], &Frame::fixed(), worker),
             }
-        });
+        };
+        if wave.is_parallel {
+            self.pool.run(wave.tasks.len(), &run);
+        } else {
+            (0..wave.tasks.len()).for_each(|task| run(task, 0));
+        }
     }
 
     /// Lays out the right operands of the stage's products.
@@ -330,9 +336,14 @@ impl<T: Real> Executable<T> {
     }
 }
 
-/// Shards for a batch: the largest power of two that leaves each a tile's worth of rows.
+/// Rows below which a shard is not worth while, once there are two.
+const SHARD_ROWS: usize = 40;
+
+/// Shards for a batch: a power of two, so that they divide evenly among threads; at least two where
+/// there is anything to divide.
 fn shards(rows: usize, options: &CpuOptions) -> usize {
-    let most = (2 * rows / options.tile_rows.max(1)).clamp(1, options.shards);
+    let few = if rows >= 16 { 2 } else { 1 };
+    let most = (rows / SHARD_ROWS).max(few).min(options.shards);
     1 << most.ilog2()
 }
 

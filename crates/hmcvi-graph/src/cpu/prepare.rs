@@ -15,6 +15,8 @@ pub(super) enum Prepared {
 }
 
 pub(super) struct Wave {
+    /// Whether there is enough to do for several threads.
+    pub(super) is_parallel: bool,
     pub(super) codes: Vec<Option<Code>>,
     /// A step and rows of it.
     pub(super) tasks: Vec<(usize, Range<usize>)>,
@@ -61,8 +63,14 @@ pub(super) fn prepare(plan: &Plan, stage: &Stage, lanes: usize) -> Prepared {
                 _ => (usize::MAX, 0),
             };
             let codes: Vec<_> = steps.iter().map(|step| code(step, &address)).collect();
-            let tasks = codes.iter().enumerate().flat_map(|(step, code)| tasks(step, code.as_ref()));
-            Wave { tasks: tasks.collect(), codes }
+            let tasks: Vec<_> =
+                codes.iter().enumerate().flat_map(|(step, code)| tasks(step, code.as_ref())).collect();
+            let elements = tasks.iter().map(|(step, rows)| match &codes[*step] {
+                Some(code) => rows.len() * code.cols(),
+                // A product is worth a thread.
+                None => TASK,
+            });
+            Wave { is_parallel: elements.sum::<usize>() > TASK, tasks, codes }
         }).collect()),
         Stage::Rows(rows) => {
             let address = |view: View| match view.base {

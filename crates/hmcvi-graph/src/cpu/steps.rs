@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use pulp::Arch;
 
+use super::arena::Arena;
 use super::group::{self, Code};
 use super::matmul::{self, Accumulate, Product, SumTerm};
 use super::memory::{Frame, Memory};
@@ -21,9 +22,9 @@ pub(super) struct Engine<T> {
 
 /// A worker's own memory.
 pub(super) struct Worker<T> {
-    pub(super) tile: Vec<T>,
-    pub(super) scratch: Vec<T>,
-    pub(super) sums: Vec<T>,
+    pub(super) tile: Arena<T>,
+    pub(super) scratch: Arena<T>,
+    pub(super) sums: Arena<T>,
     pub(super) pointers: Vec<*mut T>,
     pub(super) terms: Vec<SumTerm<T>>,
 }
@@ -72,7 +73,7 @@ impl<T: Real> Engine<T> {
                             c_stride: out.stride,
                         }
                     };
-                    self.arch.dispatch(product);
+                    T::run_product(self.arch, product);
                 }
                 (Step::Accumulate { into, cols, terms }, _) => {
                     worker.terms.clear();
@@ -87,7 +88,7 @@ impl<T: Real> Engine<T> {
                     }));
                     // SAFETY: the shard's sums belong to this task.
                     let c = unsafe { self.memory.target(into.target, frame.shard).add(into.row * cols) };
-                    self.arch.dispatch(Accumulate {
+                    T::run_accumulate(self.arch, Accumulate {
                         terms: &worker.terms,
                         depth: rows,
                         rows: into.rows,
@@ -105,7 +106,7 @@ impl<T: Real> Engine<T> {
     pub(super) fn group(&self, code: &Code, frame: &Frame<T>, rows: Range<usize>, worker: &mut Worker<T>) {
         let (memory, scratch) = (&self.memory, worker.scratch.as_mut_ptr());
         let pointers = &mut worker.pointers[..];
-        self.arch.dispatch(group::Run { code, memory, frame, rows, scratch, pointers });
+        T::run_group(self.arch, group::Run { code, memory, frame, rows, scratch, pointers });
     }
 
     pub(super) fn fixed_product(&self, step: &Step, frame: &Frame<T>, worker: &mut Worker<T>) {
@@ -121,7 +122,7 @@ impl<T: Real> Engine<T> {
                 let term = SumTerm { a: left, a_stride: a.stride, b: right, b_stride: b.stride, negative: false };
                 let terms = &[term];
                 let (depth, rows, cols) = (a_size[0], a_size[1], b_size[1]);
-                self.arch.dispatch(Accumulate { terms, depth, rows, cols, c, add: false, scratch });
+                T::run_accumulate(self.arch, Accumulate { terms, depth, rows, cols, c, add: false, scratch });
                 return;
             }
             let transposed = *transpose == Transpose::Right;
@@ -130,7 +131,7 @@ impl<T: Real> Engine<T> {
             matmul::pack(self.lanes, right, stride, depth, cols, 0, cols, scratch);
             let (a_stride, c_stride) = (a.stride, out.stride);
             let (rows, packed) = (a_size[0], scratch);
-            self.arch.dispatch(Product { rows, depth, cols, a: left, a_stride, packed, c, c_stride });
+            T::run_product(self.arch, Product { rows, depth, cols, a: left, a_stride, packed, c, c_stride });
         }
     }
 }

@@ -6,7 +6,7 @@ pub mod model;
 
 use hmcvi_graph::{CpuOptions, Executable, Program, Real, Run, Store};
 
-use super::Draws;
+use crate::common::Draws;
 use model::Sizes;
 
 /// Sizes that are no multiples of any vector.

@@ -29,7 +29,7 @@ pub enum DataError {
     },
     /// A file that ends too early.
     #[error(
-        "{file}: {field} ends after {found} of {expected} bytes; the file is cut short, copy or fetch it again"
+        "{file}: only {found} of {expected} bytes of {field} are there; the file is cut short, copy or fetch it again"
     )]
     Truncated {
         /// The file.
@@ -196,7 +196,7 @@ impl DataError {
 
 /// The name of a path as messages show it.
 pub(crate) fn name(path: &Path) -> String {
-    path.display().to_string()
+    if path.as_os_str().is_empty() { "(empty path)".to_owned() } else { path.display().to_string() }
 }
 
 fn are(missing: &[String]) -> String {

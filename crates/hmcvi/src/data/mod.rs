@@ -1,7 +1,7 @@
 //! Read, split, binarise and fetch the images that models are trained on.
 //!
 //! ```
-//! use hmcvi::data::{Binarisation, Dataset, PixelScale, Source, open};
+//! use hmcvi::data::{Binarisation, PixelScale, Source, open};
 //!
 //! let dataset = open(&Source::from("embedded"))?;
 //! assert_eq!((dataset.train().len(), dataset.validation().len(), dataset.test().len()), (5000, 1000, 1000));

@@ -24,7 +24,7 @@ pub struct BoundEvaluator {
 pub struct Bounds {
     /// The bound of every image.
     pub bound: Vec<f64>,
-    /// Mean of every term.
+    /// Mean of every term over the images whose bound is finite.
     pub terms: BTreeMap<String, f64>,
     /// `z_0` and `z_T` of every image.
     pub start: Vec<f32>,
@@ -90,18 +90,21 @@ impl BoundEvaluator {
             };
             self.executable.run(store, &run)?;
             let output = |name| self.executable.output(name).expect("the program has this output");
-            all.bound.extend(output("bound").iter().map(|b| f64::from(*b)));
+            let bound = output("bound");
+            all.bound.extend(bound.iter().map(|b| f64::from(*b)));
             all.start.extend(output("start"));
             all.end.extend(output("end"));
             all.encoder_mean.extend(output("encoder_mean"));
             all.encoder_log_variance.extend(output("encoder_log_variance"));
             all.divergences += output("diverging").iter().filter(|d| **d != 0.0).count() as u64;
             for (sum, name) in sums.iter_mut().zip(&self.names) {
-                *sum += output(name).iter().map(|t| f64::from(*t)).sum::<f64>();
+                let counted = output(name).iter().zip(bound).filter(|(_, b)| b.is_finite());
+                *sum += counted.map(|(t, _)| f64::from(*t)).sum::<f64>();
             }
             done(all.bound.len());
         }
-        let mean = |(name, sum): (&&'static str, f64)| (name.to_string(), sum / count.max(1) as f64);
+        let counted = all.bound.iter().filter(|b| b.is_finite()).count().max(1) as f64;
+        let mean = |(name, sum): (&&'static str, f64)| (name.to_string(), sum / counted);
         all.terms = self.names.iter().zip(sums).map(mean).collect();
         Ok(all)
     }

@@ -9,4 +9,4 @@ mod trainer;
 pub use adam::{Adam, Update, add_adam_state, adam_updates};
 pub use objective::Objective;
 pub use schedule::{Schedule, ScheduleKind};
-pub use trainer::{Observer, TrainError, Trainer};
+pub use trainer::{Batch, Observer, TrainError, Trainer};

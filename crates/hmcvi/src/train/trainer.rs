@@ -37,15 +37,43 @@ pub enum TrainError {
     Diverged(u64),
 }
 
+impl TrainError {
+    /// Whether tensors to begin or go on with belong to another model.
+    pub fn is_mismatch(&self) -> bool {
+        matches!(self, TrainError::Run(RunError::TensorShape { .. } | RunError::Missing { kind: "parameter", .. }))
+    }
+}
+
 /// Updates in a row that may fail before training gives up.
 const PATIENCE: u64 = 50;
 /// Rows of a batch when nothing is learnt.
 const EVALUATION_ROWS: usize = 500;
 
+/// How an epoch stands after an update.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Batch {
+    /// Number of the epoch, from 1.
+    pub epoch: u64,
+    /// Images done in this epoch.
+    pub images: usize,
+    /// Images of an epoch.
+    pub of: usize,
+    /// Mean bound of the batch.
+    pub bound: f64,
+    /// Mean bound of the epoch so far.
+    pub mean_bound: f64,
+    /// Acceptance rate of the epoch so far, with the acceptance step.
+    pub acceptance_rate: Option<f64>,
+    /// Mean step size of the epoch so far, where there is a chain.
+    pub step_size: Option<f64>,
+    /// Images of this epoch whose simulation diverged.
+    pub divergences: u64,
+}
+
 /// Watches training; all methods do nothing unless implemented.
 pub trait Observer {
-    /// After every update: images done in this epoch, images in all, and the batch's mean bound.
-    fn batch(&mut self, _done: usize, _of: usize, _bound: f64) {}
+    /// After every update.
+    fn batch(&mut self, _batch: &Batch) {}
     /// Whether to stop after this update.
     fn stop(&mut self) -> bool {
         false
@@ -66,6 +94,7 @@ pub struct Trainer {
     step: u64,
     seconds: f64,
     parameters: u64,
+    flop_per_image: u64,
     first_step_size: Option<f64>,
     /// Validation images, binarised once for each draw.
     validation: Vec<Vec<u8>>,
@@ -75,6 +104,38 @@ pub struct Trainer {
 impl Trainer {
     /// Prepares training from the beginning; `init` holds an encoder and a decoder to begin with.
     pub fn new(spec: &RunSpec, data: Arc<Dataset>, threads: usize, init: Option<&Store<f32>>) -> Result<Self, TrainError> {
+        Trainer::prepare(spec, data, threads, init, true)
+    }
+
+    /// Prepares training to go on with a checkpoint's tensors after so many epochs, updates and seconds.
+    pub fn resume(
+        spec: &RunSpec,
+        data: Arc<Dataset>,
+        threads: usize,
+        store: Store<f32>,
+        (epoch, step, seconds): (u64, u64, f64),
+    ) -> Result<Self, TrainError> {
+        let mut trainer = Trainer::prepare(spec, data, threads, None, false)?;
+        for (name, tensor) in trainer.store.iter() {
+            let missing = || RunError::Missing { kind: "parameter", name: name.into() };
+            let found = store.get(name).ok_or_else(missing)?;
+            let (expected, found) = ([tensor.rows, tensor.cols], [found.rows, found.cols]);
+            if expected != found {
+                return Err(RunError::TensorShape { name: name.into(), expected, found }.into());
+            }
+        }
+        trainer.restore(store, epoch, step, seconds);
+        Ok(trainer)
+    }
+
+    /// Compiles everything; with `search` a chain's first step size is found.
+    fn prepare(
+        spec: &RunSpec,
+        data: Arc<Dataset>,
+        threads: usize,
+        init: Option<&Store<f32>>,
+        search: bool,
+    ) -> Result<Self, TrainError> {
         for (name, images) in [("train", data.train()), ("validation", data.validation())] {
             if images.is_empty() {
                 return Err(TrainError::NoImages(name));
@@ -89,7 +150,8 @@ impl Trainer {
         let objective = Objective::new(&graph, parameters.clone(), chain, spec.chain);
         let rows = spec.train.batch.min(data.train().len());
         let cpu = |rows| CpuOptions { threads, ..CpuOptions::for_rows(rows) };
-        let training = objective.training_program(&spec.train.adam)?.on_cpu(cpu(rows));
+        let program = objective.training_program(&spec.train.adam)?;
+        let training = program.on_cpu(cpu(rows));
 
         let mut store = vae.parameters().initial_values(spec.seed);
         if let Some(init) = init {
@@ -110,11 +172,12 @@ impl Trainer {
             step: 0,
             seconds: 0.0,
             parameters: values,
+            flop_per_image: program.cost().product_flop_per_row,
             first_step_size: None,
             validation,
             failures: 0,
         };
-        if spec.chain.hmc_steps > 0 {
+        if search && spec.chain.hmc_steps > 0 {
             let mut program = objective.energy_error_program()?.on_cpu(cpu(EVALUATION_ROWS));
             trainer.find_first_step_size(&mut program)?;
         }
@@ -134,6 +197,16 @@ impl Trainer {
     /// Number of trained values.
     pub fn parameters(&self) -> u64 {
         self.parameters
+    }
+
+    /// Floating-point operations of one update's matrix products, for each image.
+    pub fn flop_per_image(&self) -> u64 {
+        self.flop_per_image
+    }
+
+    /// Threads in use.
+    pub fn threads(&self) -> usize {
+        self.training.options().threads
     }
 
     /// Step size found before training.
@@ -184,24 +257,14 @@ impl Trainer {
         let mut rate = 0.0;
         for (done, rows) in order.chunks(batch).enumerate() {
             rate = self.spec.train.learning_rate.rate(self.step as f64 / steps as f64);
-            self.step += 1;
-            let run = Run {
-                rows: rows.len(),
-                inputs: &[("learning_rate", &[rate as f32])],
-                data: &[("images", self.data.train().bytes())],
-                indices: &[("batch", rows)],
-                seed: self.spec.seed,
-                step: self.step,
-                row_offset: 0,
-            };
-            self.training.run(&mut self.store, &run)?;
+            let updated = self.update(rows, rate)?;
             let bound = sums.add(&self.training, rows.len());
-            self.failures = if scalar(&self.training, "skipped") > 0.0 { self.failures + 1 } else { 0 };
+            self.failures = if updated { 0 } else { self.failures + 1 };
             skipped += u64::from(self.failures > 0);
             if self.failures > PATIENCE {
                 return Err(TrainError::Diverged(self.failures));
             }
-            observer.batch((done * batch + rows.len()).min(images), images, bound);
+            observer.batch(&sums.batch(self.epoch + 1, done * batch + rows.len(), images, bound));
             if observer.stop() {
                 return Ok(None);
             }
@@ -223,6 +286,23 @@ impl Trainer {
             skipped,
             images_per_second: images as f64 / seconds,
         }))
+    }
+
+    /// One update with some rows of the training images; returns whether it took place, which it does
+    /// not if the gradient is not finite.
+    pub fn update(&mut self, rows: &[u32], rate: f64) -> Result<bool, TrainError> {
+        self.step += 1;
+        let run = Run {
+            rows: rows.len(),
+            inputs: &[("learning_rate", &[rate as f32])],
+            data: &[("images", self.data.train().bytes())],
+            indices: &[("batch", rows)],
+            seed: self.spec.seed,
+            step: self.step,
+            row_offset: 0,
+        };
+        self.training.run(&mut self.store, &run)?;
+        Ok(scalar(&self.training, "skipped") == 0.0)
     }
 
     /// Means over the fixed draws of the validation images.
@@ -320,6 +400,20 @@ impl Sums {
         self.rows += rows as f64;
         self.batches += 1.0;
         scalar(program, "bound") / scalar(program, "count").max(1.0)
+    }
+
+    fn batch(&self, epoch: u64, images: usize, of: usize, bound: f64) -> Batch {
+        let sum = |name: &str| self.sums.get(name).copied();
+        Batch {
+            epoch,
+            images,
+            of,
+            bound,
+            mean_bound: sum("bound").unwrap_or(0.0) / sum("count").unwrap_or(0.0).max(1.0),
+            acceptance_rate: sum("accepted").map(|a| a / self.rows),
+            step_size: sum("step_size").map(|s| s / self.rows),
+            divergences: self.divergences(),
+        }
     }
 
     fn divergences(&self) -> u64 {

@@ -62,9 +62,9 @@ pub(crate) fn values(parameters: &Parameters<'_>, seed: u64, step_size: f64) -> 
                 each.for_each(|(i, x)| *x = step_size.ln() - 0.15 * i as f64);
             }
             "raw_alpha" => tensor.values.fill(0.6),
-            // Standard deviation 0.1 becomes 0.5; decoders are steeper.
-            _ if name.starts_with("decoder") => tensor.values.iter_mut().for_each(|x| *x *= 15.0),
-            _ => tensor.values.iter_mut().for_each(|x| *x *= 5.0),
+            // Standard deviation 0.1 becomes 0.3; decoders are steeper.
+            _ if name.starts_with("decoder") => tensor.values.iter_mut().for_each(|x| *x *= 8.0),
+            _ => tensor.values.iter_mut().for_each(|x| *x *= 3.0),
         }
     }
     store

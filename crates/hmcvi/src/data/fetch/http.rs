@@ -125,8 +125,8 @@ impl Client {
         let total = response.body().content_length().map(|length| start.saturating_add(length));
         // A compressed file is never larger than its content, but for the header.
         let limit = file.length + 4096;
-        if total.is_some_and(|total| total > limit) {
-            return Err(Stop::Final(refused(url, format!("has {total:?} bytes, expected at most {limit}"))));
+        if let Some(total) = total.filter(|&total| total > limit) {
+            return Err(Stop::Final(refused(url, format!("has {total} bytes, expected at most {limit}"))));
         }
         progress(FetchEvent::Started { file: file.name, url, resumed_at: start, total });
         let mut reader = response.body_mut().as_reader();

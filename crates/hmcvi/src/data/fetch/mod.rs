@@ -214,7 +214,8 @@ fn fetch_missing(
 
 /// How to put the files into `cache` by hand.
 fn instructions(files: &[KnownFile], cache: &Path, options: &FetchOptions) -> String {
-    let mut text = format!("To do it by hand, put these files (with or without .gz) into {}:\n", cache.display());
+    let mut text =
+        format!("To do it by hand, put these files (with or without .gz) into {}:\n", cache.display());
     for file in files {
         text += &format!("  {}.gz, whose content has the SHA-256 {}\n", file.name, file.sha256);
     }

@@ -1,0 +1,87 @@
+//! Write draws from the posterior approximation, before and after the HMC steps, as `.npy` files.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use hmcvi::data::{fixed_draw, write_npy};
+use hmcvi::eval::{BoundEvaluator, TEST_SEED};
+use serde::Serialize;
+
+use crate::Context;
+use crate::arguments::{SplitName, Trained};
+use crate::commands::eval::first;
+use crate::failure::Failure;
+use crate::settings::open_trained;
+
+/// What was typed.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    trained: Trained,
+    /// Folder for the files
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Images to encode
+    #[arg(long, value_enum, default_value_t = SplitName::Test)]
+    split: SplitName,
+    /// Draws for each image
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    draws: u32,
+    /// Use only the first N images
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// Seed of the draws
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+/// A file and the shape of what it holds.
+#[derive(Serialize)]
+struct Written {
+    file: PathBuf,
+    shape: Vec<usize>,
+}
+
+pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
+    let mut model = open_trained(context, &arguments.trained)?;
+    let images = first(model.data.images(arguments.split.into()), arguments.limit)?;
+    let (spec, n, d) = (&model.spec, images.len(), model.spec.model.latent);
+    let binary = fixed_draw(&images, spec.data.binarisation, spec.data.pixel_scale, TEST_SEED, 0);
+    let mut evaluator = BoundEvaluator::new(spec, images.pixels(), arguments.trained.machine.threads)?;
+    let (mut start, mut end, mut last) = (Vec::new(), Vec::new(), None);
+    for draw in 0..u64::from(arguments.draws) {
+        if context.interrupt.requested() {
+            return Err(Failure::Interrupted("interrupted; nothing was written".into()));
+        }
+        let chains = evaluator.run(&mut model.checkpoint.store, &binary, n, arguments.seed, draw, |_| ())?;
+        start.extend(&chains.start);
+        end.extend(&chains.end);
+        last = Some(chains);
+    }
+    let last = last.unwrap_or_default();
+    std::fs::create_dir_all(&arguments.out)
+        .map_err(|e| Failure::Other(format!("cannot create the folder {}: {e}", arguments.out.display())))?;
+    let draws = arguments.draws as usize;
+    let arrays: [(&str, Vec<usize>, &[f32]); 4] = [
+        ("z0.npy", vec![draws, n, d], &start),
+        ("zT.npy", vec![draws, n, d], &end),
+        ("encoder_mean.npy", vec![n, d], &last.encoder_mean),
+        ("encoder_log_variance.npy", vec![n, d], &last.encoder_log_variance),
+    ];
+    let mut written = Vec::new();
+    for (name, shape, values) in arrays {
+        let file = arguments.out.join(name);
+        write_npy(&file, &shape, values)?;
+        written.push(Written { file, shape });
+    }
+    if let Some(labels) = images.labels() {
+        let file = arguments.out.join("labels.npy");
+        write_npy(&file, &[n], labels)?;
+        written.push(Written { file, shape: vec![n] });
+    }
+    if context.terminal.json {
+        return context.terminal.print_json(&written);
+    }
+    let line = |w: &Written| format!("{}  {:?}\n", w.file.display(), w.shape);
+    context.terminal.print(&written.iter().map(line).collect::<String>())
+}

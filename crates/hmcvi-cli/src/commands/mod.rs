@@ -1,0 +1,14 @@
+//! Hold the commands, one module each.
+
+pub(crate) mod bench;
+pub(crate) mod config;
+pub(crate) mod data;
+pub(crate) mod encode;
+pub(crate) mod eval;
+pub(crate) mod generate;
+pub(crate) mod hmc;
+pub(crate) mod presets;
+pub(crate) mod quickstart;
+pub(crate) mod resume;
+pub(crate) mod sample;
+pub(crate) mod train;

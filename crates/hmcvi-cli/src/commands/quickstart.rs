@@ -1,0 +1,130 @@
+//! Show the whole method on embedded images: train Basic VI and HMCVI, compare them, draw figures.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use clap::Args;
+use hmcvi::config::{RunSpec, preset};
+use hmcvi::data::Dataset;
+use hmcvi::eval::{JudgeOptions, TEST_SEED, judge};
+use hmcvi::run::{RunDirectory, Which, start};
+
+use super::train::{begin, conclude};
+use crate::Context;
+use crate::arguments::Machine;
+use crate::failure::Failure;
+use crate::progress::{Training, judging};
+use crate::settings::check_device;
+
+mod compare;
+mod figures;
+
+pub(crate) use compare::Judged;
+
+/// What was typed.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Folder for the runs and figures
+    #[arg(long, default_value = "runs/quickstart", value_name = "DIR")]
+    out: PathBuf,
+    /// Replace what an earlier quickstart left there
+    #[arg(long)]
+    force: bool,
+    /// Seed of all random numbers
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Train for a tenth of the time: shows that everything works, not what the method can do
+    #[arg(long)]
+    short: bool,
+    #[command(flatten)]
+    machine: Machine,
+}
+
+/// Epochs of the model that both others begin with, and epochs of those. Chosen so that the whole takes
+/// less than three minutes on two cores.
+const FIRST_EPOCHS: usize = 150;
+const FURTHER_EPOCHS: usize = 40;
+/// Samples of importance sampling: with two dimensions few are enough.
+const SAMPLES: usize = 500;
+
+/// Folders and names of the three models.
+pub(crate) const START: (&str, &str) = ("basic-start", "Basic VI, start of both");
+pub(crate) const BASIC: (&str, &str) = ("basic", "Basic VI");
+pub(crate) const HMCVI: (&str, &str) = ("hmcvi", "HMCVI");
+
+pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
+    check_device(&arguments.machine)?;
+    let clock = Instant::now();
+    let data = Arc::new(Dataset::embedded()?);
+    let runs = specs(arguments);
+    for (folder, _) in [START, BASIC, HMCVI] {
+        RunDirectory::check_free(&arguments.out.join(folder), arguments.force)?;
+    }
+    for ((folder, name), spec) in &runs {
+        let chain = spec.chain;
+        context.terminal.say(&format!(
+            "{name}: {} epochs, {} HMC steps of {} leapfrog steps",
+            spec.train.epochs, chain.hmc_steps, chain.leapfrog_steps
+        ));
+        train(context, arguments, &arguments.out.join(folder), spec, &data)?;
+    }
+    let basic = judge_run(context, arguments, BASIC, &data)?;
+    let hmcvi = judge_run(context, arguments, HMCVI, &data)?;
+    figures::draw(&arguments.out, &data, [&basic, &hmcvi], arguments.machine.threads)?;
+    let comparison = compare::compare(&basic, &hmcvi, clock.elapsed().as_secs_f64());
+    if context.terminal.json {
+        return context.terminal.print_json(&comparison);
+    }
+    context.terminal.print(&comparison.text(data.test().len(), SAMPLES, &arguments.out))
+}
+
+/// The three trainings. Basic VI gets as many further epochs as HMCVI, so that the comparison is fair.
+fn specs(arguments: &Arguments) -> [((&'static str, &'static str), RunSpec); 3] {
+    let part = if arguments.short { 10 } else { 1 };
+    let of = |name: &str, epochs: usize| {
+        let mut spec = preset(name).unwrap_or_default();
+        spec.seed = arguments.seed;
+        spec.train.epochs = (epochs / part).max(1);
+        spec.train.batch = 100;
+        spec
+    };
+    let mut first = of("basic-2d", FIRST_EPOCHS);
+    first.train.validate_every = 5;
+    let further = |name: &str| {
+        let mut spec = of(name, FURTHER_EPOCHS);
+        (spec.train.learning_rate.first, spec.train.learning_rate.last) = (5e-4, 5e-5);
+        let from = arguments.out.join(START.0);
+        spec.train.init_from = Some(std::path::absolute(&from).unwrap_or(from));
+        spec
+    };
+    [(START, first), (BASIC, further("basic-2d")), (HMCVI, further("hmcvi-4"))]
+}
+
+fn train(context: &Context, arguments: &Arguments, out: &Path, spec: &RunSpec, data: &Arc<Dataset>) -> Result<(), Failure> {
+    let begin = begin(spec.clone(), data.clone(), arguments.machine.threads);
+    let mut training = Training::new(context, spec.train.epochs, spec.train.epochs.div_ceil(5));
+    let outcome = start(out, arguments.force, &begin, &mut training);
+    training.finish();
+    match outcome? {
+        outcome if outcome.interrupted => conclude(context, out, &outcome),
+        _ => Ok(()),
+    }
+}
+
+fn judge_run(
+    context: &Context,
+    arguments: &Arguments,
+    (folder, name): (&'static str, &'static str),
+    data: &Dataset,
+) -> Result<Judged, Failure> {
+    context.terminal.say(&format!("judging {name} on {} test images", data.test().len()));
+    let directory = RunDirectory::open(&arguments.out.join(folder))?;
+    let spec = directory.spec()?;
+    let mut checkpoint = directory.checkpoint(Which::Best)?;
+    let options = JudgeOptions { threads: arguments.machine.threads, samples: SAMPLES, images_seed: TEST_SEED };
+    let judgement = judge(&spec, &mut checkpoint.store, data.test(), &options, &mut judging(context))?;
+    let evaluation = super::eval::record(&spec, &checkpoint, data, &judgement, ("test", Which::Best.name()));
+    directory.write_evaluation(&evaluation)?;
+    Ok(Judged { name, directory, spec, checkpoint, judgement })
+}

@@ -1,0 +1,76 @@
+//! Go on with a run where its last checkpoint left off.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use hmcvi::config::RunSpec;
+use hmcvi::run::{RunDirectory, open_data, resume};
+
+use super::train::{begin, conclude};
+use crate::Context;
+use crate::arguments::{Data, Machine};
+use crate::failure::Failure;
+use crate::progress::Training;
+use crate::settings::check_device;
+use crate::source;
+
+/// What was typed.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Run directory
+    run: PathBuf,
+    /// Change a setting of `train`, such as `train.epochs=200`; may be given several times
+    #[arg(long = "set", value_name = "KEY=VALUE", num_args = 1..)]
+    assignments: Vec<String>,
+    #[command(flatten)]
+    data: Data,
+    #[command(flatten)]
+    machine: Machine,
+}
+
+pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
+    check_device(&arguments.machine)?;
+    let directory = RunDirectory::open(&arguments.run)?;
+    let before = directory.spec()?;
+    let mut spec = before.with_assignments(&arguments.assignments)?;
+    if let Some(text) = &arguments.data.data {
+        spec.data.source = source::named(text).to_string();
+    }
+    check_change(&before, &spec)?;
+    let data = Arc::new(open_data(&spec.data)?);
+    let known = directory.info()?.data_sha256;
+    if known != data.sha256() {
+        return Err(Failure::Data(format!(
+            "the data from {} has the SHA-256 {}, but the run began with {known}; name the same data with --data",
+            data.source(),
+            data.sha256()
+        )));
+    }
+    let begin = begin(spec, data, arguments.machine.threads);
+    let mut training = Training::new(context, begin.spec.train.epochs, 1);
+    let outcome = resume(&directory, &begin, &mut training);
+    training.finish();
+    conclude(context, &arguments.run, &outcome?)
+}
+
+/// Only how long and how fast a model is trained can change on the way.
+fn check_change(before: &RunSpec, after: &RunSpec) -> Result<(), Failure> {
+    let fixed = |spec: &RunSpec| {
+        let mut spec = spec.clone();
+        spec.train.epochs = before.train.epochs;
+        spec.train.learning_rate = before.train.learning_rate;
+        spec.train.validate_every = before.train.validate_every;
+        spec.data.source.clone_from(&before.data.source);
+        spec.eval = before.eval.clone();
+        spec
+    };
+    if fixed(before) == fixed(after) {
+        return Ok(());
+    }
+    Err(Failure::Usage(
+        "a run can change `train.epochs`, `train.learning_rate`, `train.validate_every` and `eval` on the way, and \
+         nothing else; for other changes begin a new run with `hmcvi train DIR/config.toml --set ... --init-from DIR`"
+            .into(),
+    ))
+}

@@ -1,0 +1,99 @@
+//! Draw images from the prior of a trained model, or reconstruct test images with it.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use hmcvi::data::{fixed_draw, write_npy};
+use hmcvi::eval::{BoundEvaluator, Decoder, TEST_SEED, prior_draws};
+use hmcvi_report::GreyGrid;
+use serde::Serialize;
+
+use crate::Context;
+use crate::arguments::Trained;
+use crate::commands::eval::first;
+use crate::failure::Failure;
+use crate::settings::{Model, open_trained};
+
+/// What was typed.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    trained: Trained,
+    /// Number of images
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    count: u32,
+    /// PNG file; the values go beside it as .npy
+    #[arg(long, default_value = "samples.png", value_name = "FILE.png")]
+    out: PathBuf,
+    /// Reconstruct test images: the image, then from the draw before and from the draw after the HMC steps
+    #[arg(long)]
+    reconstruct: bool,
+    /// Seed of the draws
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+/// What was written.
+#[derive(Serialize)]
+struct Written {
+    image: PathBuf,
+    values: PathBuf,
+    shape: Vec<usize>,
+}
+
+pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.out.extension().is_none_or(|e| !e.eq_ignore_ascii_case("png")) {
+        let text = format!("`--out` is {}, but must be the name of a .png file", arguments.out.display());
+        return Err(Failure::Usage(text));
+    }
+    let mut model = open_trained(context, &arguments.trained)?;
+    let (height, width) = (model.data.train().height(), model.data.train().width());
+    let (values, mut shape, columns) = match arguments.reconstruct {
+        true => reconstructions(&mut model, arguments)?,
+        false => prior(&mut model, arguments)?,
+    };
+    shape.extend([height, width]);
+    let values_file = arguments.out.with_extension("npy");
+    make_folder(&arguments.out)?;
+    write_npy(&values_file, &shape, &values)?;
+    GreyGrid { height, width, columns, zoom: 2, values }.save(&arguments.out)?;
+    let written = Written { image: arguments.out.clone(), values: values_file, shape };
+    if context.terminal.json {
+        return context.terminal.print_json(&written);
+    }
+    context.terminal.print(&format!("{}\n{}\n", written.image.display(), written.values.display()))
+}
+
+/// Makes the folder of a file.
+pub(crate) fn make_folder(file: &Path) -> Result<(), Failure> {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => std::fs::create_dir_all(folder)
+            .map_err(|e| Failure::Other(format!("cannot create the folder {}: {e}", folder.display()))),
+        _ => Ok(()),
+    }
+}
+
+/// Values, their shape without that of an image, and images in a row.
+type Pictures = (Vec<f32>, Vec<usize>, usize);
+
+fn prior(model: &mut Model, arguments: &Arguments) -> Result<Pictures, Failure> {
+    let count = arguments.count as usize;
+    let z = prior_draws(model.spec.model.latent, count, arguments.seed);
+    let mut decoder = Decoder::new(&model.spec, model.data.train().pixels(), arguments.trained.machine.threads)?;
+    let values = decoder.means(&mut model.checkpoint.store, &z)?;
+    Ok((values, vec![count], (count as f64).sqrt().ceil() as usize))
+}
+
+fn reconstructions(model: &mut Model, arguments: &Arguments) -> Result<Pictures, Failure> {
+    let images = first(model.data.test(), Some(arguments.count as usize))?;
+    let (spec, threads, pixels) = (&model.spec, arguments.trained.machine.threads, images.pixels());
+    let binary = fixed_draw(&images, spec.data.binarisation, spec.data.pixel_scale, TEST_SEED, 0);
+    let store = &mut model.checkpoint.store;
+    let chains = BoundEvaluator::new(spec, pixels, threads)?.run(store, &binary, images.len(), arguments.seed, 0, |_| ())?;
+    let mut decoder = Decoder::new(spec, pixels, threads)?;
+    let scale = f32::from(binary.iter().copied().max().unwrap_or(1).max(1));
+    let originals = binary.iter().map(|b| f32::from(*b) / scale).collect();
+    let parts = [originals, decoder.means(store, &chains.start)?, decoder.means(store, &chains.end)?];
+    // Rows of three: below each other in the picture, first axis of the values.
+    Ok((parts.concat(), vec![3, images.len()], images.len()))
+}

@@ -1,0 +1,139 @@
+//! Train a model from the beginning, into a run directory of its own.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::Args;
+use hmcvi::config::RunSpec;
+use hmcvi::data::Dataset;
+use hmcvi::run::{Begin, Outcome, RunDirectory, open_data, start};
+
+use crate::Context;
+use crate::arguments::{Data, Machine};
+use crate::failure::Failure;
+use crate::progress::Training;
+use crate::settings::{assigned, check_device, find, settle_data};
+
+/// What was typed.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// A preset (`hmcvi presets` lists them) or a TOML file of settings
+    #[arg(value_name = "PRESET|FILE")]
+    target: String,
+    /// Change a setting, such as `train.epochs=6`; may be given several times
+    #[arg(long = "set", value_name = "KEY=VALUE", num_args = 1..)]
+    assignments: Vec<String>,
+    /// Seed of all random numbers
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Run directory [default: runs/PRESET-SEED]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Replace a run that is there
+    #[arg(long)]
+    force: bool,
+    /// Begin with the encoder and decoder of this run or checkpoint
+    #[arg(long, value_name = "RUN")]
+    init_from: Option<PathBuf>,
+    #[command(flatten)]
+    data: Data,
+    #[command(flatten)]
+    machine: Machine,
+}
+
+/// What it means.
+struct Job {
+    spec: RunSpec,
+    out: PathBuf,
+}
+
+pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
+    check_device(&arguments.machine)?;
+    let Job { spec, out } = understand(context, arguments)?;
+    RunDirectory::check_free(&out, arguments.force)?;
+    advise(context, &spec);
+    let data = Arc::new(open_data(&spec.data)?);
+    describe(context, &spec, &data, &out);
+    let begin = begin(spec, data, arguments.machine.threads);
+    let mut training = Training::new(context, begin.spec.train.epochs, 1);
+    let outcome = start(&out, arguments.force, &begin, &mut training);
+    training.finish();
+    conclude(context, &out, &outcome?)
+}
+
+fn understand(context: &Context, arguments: &Arguments) -> Result<Job, Failure> {
+    let found = assigned(find(&arguments.target)?, &arguments.assignments)?;
+    let mut spec = settle_data(context, found, arguments.data.data.as_deref());
+    if let Some(seed) = arguments.seed {
+        spec.seed = seed;
+    }
+    if let Some(from) = arguments.init_from.as_ref().or(spec.train.init_from.as_ref()) {
+        if !from.exists() {
+            let text = format!("`train.init_from` is {}, which is not there; give a run directory or a checkpoint", from.display());
+            return Err(Failure::Usage(text));
+        }
+        spec.train.init_from = Some(std::path::absolute(from).unwrap_or_else(|_| from.clone()));
+    }
+    spec.check()?;
+    let stem = || Path::new(&arguments.target).file_stem().map_or("run".into(), |s| s.to_string_lossy().into_owned());
+    let name = || spec.preset.clone().unwrap_or_else(stem);
+    let out = arguments.out.clone().unwrap_or_else(|| format!("runs/{}-{}", name(), spec.seed).into());
+    Ok(Job { spec, out })
+}
+
+/// Says what the paper does where the settings do otherwise.
+fn advise(context: &Context, spec: &RunSpec) {
+    if spec.chain.hmc_steps > 0 && spec.train.init_from.is_none() {
+        let basic = format!("basic-{}d", spec.model.latent);
+        let known = hmcvi::config::preset(&basic).is_some();
+        let basic = if known { basic } else { "basic-20d".into() };
+        context.terminal.notice(&format!(
+            "the paper starts HMCVI from a trained basic model; this run starts from nothing. To do as the paper: \
+             `hmcvi train {basic}`, then add `--init-from runs/{basic}-1`"
+        ));
+    }
+}
+
+fn describe(context: &Context, spec: &RunSpec, data: &Dataset, out: &Path) {
+    let what = spec.preset.as_deref().unwrap_or("own settings");
+    context.terminal.say(&format!(
+        "training {what}: {} dimensions, {} HMC steps of {} leapfrog steps; {} training images of {} ({}); into {}",
+        spec.model.latent,
+        spec.chain.hmc_steps,
+        spec.chain.leapfrog_steps,
+        data.train().len(),
+        data.name(),
+        data.source(),
+        out.display()
+    ));
+}
+
+/// What a run begins with, and who began it.
+pub(crate) fn begin(spec: RunSpec, data: Arc<Dataset>, threads: usize) -> Begin {
+    let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
+    let command = std::env::args().collect();
+    Begin { spec, data, threads, version: env!("CARGO_PKG_VERSION").into(), command, started }
+}
+
+/// Says how a sitting ended, and what to do next.
+pub(crate) fn conclude(context: &Context, out: &Path, outcome: &Outcome) -> Result<(), Failure> {
+    let (place, summary) = (out.display(), &outcome.summary);
+    if outcome.interrupted {
+        return Err(Failure::Interrupted(format!(
+            "interrupted after {} finished epochs, which are saved; the epoch that was under way will be repeated \
+             when you go on with\n  hmcvi resume {place}",
+            summary.epochs
+        )));
+    }
+    if context.terminal.json {
+        return context.terminal.print_json(summary);
+    }
+    let best = summary.best_validation_bound.unwrap_or(f64::NAN);
+    context.terminal.print(&format!(
+        "best validation bound {best:.2} nats in epoch {} of {}, {:.0} s of training, {} divergences\n",
+        summary.best_epoch, summary.epochs, summary.seconds, summary.divergences
+    ))?;
+    context.terminal.say(&format!("next: hmcvi eval {place}"));
+    Ok(())
+}

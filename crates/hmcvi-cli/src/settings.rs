@@ -1,0 +1,108 @@
+//! Find out which settings are meant: those of a preset, of a file or of a run, with changes.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use hmcvi::config::{PAPER_TABLE, PaperRow, RunSpec, preset};
+use hmcvi::data::Dataset;
+use hmcvi::run::{Checkpoint, RunDirectory, open_data};
+
+use crate::Context;
+use crate::arguments::{Device, Machine, Trained};
+use crate::failure::Failure;
+use crate::source;
+
+/// Settings, and whether they name their data themselves.
+pub(crate) struct Found {
+    pub(crate) spec: RunSpec,
+    pub(crate) names_data: bool,
+}
+
+/// The settings of `PRESET`, `FILE.toml` or a run directory.
+pub(crate) fn find(target: &str) -> Result<Found, Failure> {
+    if let Some(spec) = preset(target) {
+        return Ok(Found { spec, names_data: false });
+    }
+    let path = Path::new(target);
+    if path.is_dir() {
+        return Ok(Found { spec: RunDirectory::open(path)?.spec()?, names_data: true });
+    }
+    if !path.exists() {
+        return Err(Failure::Usage(format!(
+            "`{target}` is neither a preset nor a file. Presets are basic-2d, hmcvi-1 to hmcvi-10, basic-20d and \
+             hmcvi-11 to hmcvi-20{}; `hmcvi presets` explains them",
+            similar(target)
+        )));
+    }
+    let text = std::fs::read_to_string(path).map_err(|e| Failure::Usage(format!("cannot read {target}: {e}")))?;
+    let spec = RunSpec::from_toml(&text).map_err(|e| Failure::Usage(format!("{target}: {}", Failure::from(e))))?;
+    let table: toml::Table = toml::from_str(&text).unwrap_or_default();
+    let names_data = table.get("data").and_then(|data| data.get("source")).is_some();
+    Ok(Found { spec, names_data })
+}
+
+/// A hint at the preset that was probably meant.
+fn similar(target: &str) -> String {
+    let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
+    let close = PAPER_TABLE.iter().find(|row| plain(row.preset) == plain(target) || plain(row.name) == plain(target));
+    close.map_or(String::new(), |row| format!(" (did you mean `{}`?)", row.preset))
+}
+
+/// The settings with `--set` assignments applied, and whether one of them names the data.
+pub(crate) fn assigned(found: Found, assignments: &[String]) -> Result<Found, Failure> {
+    let names_data = assignments.iter().any(|a| a.split('=').next().is_some_and(|k| k.trim() == "data.source"));
+    let spec = found.spec.with_assignments(assignments)?;
+    Ok(Found { spec, names_data: found.names_data || names_data })
+}
+
+/// Settles where the data comes from, with absolute paths.
+pub(crate) fn settle_data(context: &Context, found: Found, asked: Option<&str>) -> RunSpec {
+    let mut spec = found.spec;
+    let source = match asked {
+        Some(text) => source::named(text),
+        None if found.names_data => source::named(&spec.data.source),
+        None => source::usual(context),
+    };
+    spec.data.source = source.to_string();
+    spec
+}
+
+/// Refuses devices that this build does not have.
+pub(crate) fn check_device(machine: &Machine) -> Result<(), Failure> {
+    match machine.device {
+        Device::Cpu => Ok(()),
+        Device::Cuda => Err(Failure::Device(
+            "`--device cuda`: this build has no CUDA; `--device cpu` works and gives the same numbers".into(),
+        )),
+    }
+}
+
+/// A trained model, ready to be used.
+pub(crate) struct Model {
+    pub(crate) directory: RunDirectory,
+    pub(crate) spec: RunSpec,
+    pub(crate) data: Arc<Dataset>,
+    pub(crate) checkpoint: Checkpoint,
+}
+
+/// Opens a run with its checkpoint and data.
+pub(crate) fn open_trained(context: &Context, trained: &Trained) -> Result<Model, Failure> {
+    check_device(&trained.machine)?;
+    let directory = RunDirectory::open(&trained.run)?;
+    let mut spec = directory.spec()?;
+    if let Some(text) = &trained.data.data {
+        spec.data.source = source::named(text).to_string();
+    }
+    let checkpoint = directory.checkpoint(trained.checkpoint.into())?;
+    let data = Arc::new(open_data(&spec.data)?);
+    if directory.info().is_ok_and(|info| info.data_sha256 != data.sha256()) {
+        context.terminal.notice("the data is not what the model was trained with (its SHA-256 differs)");
+    }
+    Ok(Model { directory, spec, data, checkpoint })
+}
+
+/// The row of the paper's table that settings describe, if they still do.
+pub(crate) fn paper_row(spec: &RunSpec) -> Option<&'static PaperRow> {
+    let named = PAPER_TABLE.iter().find(|row| Some(row.preset) == spec.preset.as_deref())?;
+    (named.latent == spec.model.latent && named.chain == spec.chain).then_some(named)
+}

@@ -1,0 +1,34 @@
+//! Say why a figure could not be made.
+
+use std::io;
+use std::path::PathBuf;
+
+/// A figure that could not be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReportError {
+    /// A file that could not be written.
+    #[error("cannot write {}: {source}", .file.display())]
+    Io {
+        /// The file.
+        file: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A figure with nothing in it.
+    #[error("the figure `{0}` has no points that are finite")]
+    Empty(String),
+    /// A drawing that failed.
+    #[error("drawing failed: {0}")]
+    Drawing(String),
+    /// Pixels that do not make a whole number of images.
+    #[error("{found} pixels do not make images of {height} x {width}")]
+    Pixels {
+        /// Pixels there are.
+        found: usize,
+        /// Height of an image.
+        height: usize,
+        /// Width of an image.
+        width: usize,
+    },
+}

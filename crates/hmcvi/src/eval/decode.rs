@@ -1,0 +1,51 @@
+//! Turn latent points into images.
+
+use hmcvi_graph::random::{self, Key};
+use hmcvi_graph::{CpuOptions, Executable, Graph, Run, Store};
+
+use super::EvalError;
+use crate::config::RunSpec;
+use crate::model::Vae;
+
+/// Rows that are decoded together.
+const ROWS: usize = 500;
+/// Stream of draws from the prior.
+const STREAM_PRIOR: u16 = 0;
+
+/// Decodes latent points of a trained model.
+pub struct Decoder {
+    executable: Executable<f32>,
+    latent: usize,
+}
+
+impl Decoder {
+    /// Prepares the decoder of a run's settings.
+    pub fn new(spec: &RunSpec, pixels: usize, threads: usize) -> Result<Self, EvalError> {
+        let graph = Graph::new();
+        let vae = Vae::new(&graph, &spec.model, pixels);
+        let mean = vae.decoder(graph.batch_input("z", spec.model.latent)).mean();
+        let program = graph.program().output("mean", mean).compile()?;
+        let executable = program.on_cpu(CpuOptions { threads, ..CpuOptions::for_rows(ROWS) });
+        Ok(Decoder { executable, latent: spec.model.latent })
+    }
+
+    /// Probability of every pixel, image after image.
+    pub fn means(&mut self, store: &mut Store<f32>, z: &[f32]) -> Result<Vec<f32>, EvalError> {
+        let mut means = Vec::new();
+        for z in z.chunks(ROWS * self.latent) {
+            let run = Run { rows: z.len() / self.latent, inputs: &[("z", z)], ..Run::default() };
+            self.executable.run(store, &run)?;
+            means.extend(self.executable.output("mean").expect("the program has this output"));
+        }
+        Ok(means)
+    }
+}
+
+/// Draws from the standard normal prior, point after point.
+pub fn prior_draws(latent: usize, count: usize, seed: u64) -> Vec<f32> {
+    let mut z = vec![0f32; count * latent];
+    for (row, z) in z.chunks_mut(latent.max(1)).enumerate() {
+        random::normal(Key { seed, stream: STREAM_PRIOR, step: 0, row: row as u32 }, z);
+    }
+    z
+}

@@ -1,0 +1,30 @@
+//! Write files so that a reader sees the old content or the new, never a part.
+
+use std::io::Write;
+use std::path::Path;
+
+use super::error::DirectoryError;
+
+/// Writes to a temporary file in the same folder, flushes it to the disk and gives it its name.
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), DirectoryError> {
+    let failed = |source| DirectoryError::io(path, "write", source);
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new().prefix(".hmcvi-").tempfile_in(folder).map_err(failed)?;
+    file.write_all(bytes).map_err(failed)?;
+    file.as_file().sync_all().map_err(failed)?;
+    share(file.path()).map_err(failed)?;
+    file.persist(path).map_err(|e| failed(e.error))?;
+    Ok(())
+}
+
+/// Temporary files are private; results are as readable as other files of their owner.
+#[cfg(unix)]
+fn share(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o644))
+}
+
+#[cfg(not(unix))]
+fn share(_: &Path) -> std::io::Result<()> {
+    Ok(())
+}

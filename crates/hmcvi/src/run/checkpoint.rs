@@ -1,0 +1,96 @@
+//! Write and read the state of a training: all tensors, and how far it is.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use hmcvi_graph::Store;
+use hmcvi_record::{CheckpointInfo, SCHEMA, files};
+
+use super::atomic;
+use super::error::DirectoryError;
+
+/// Key of the checkpoint's description in the metadata. There is one key only because the order of
+/// several would not be fixed, and with it the bytes of the file.
+const KEY: &str = "hmcvi";
+
+/// Which of the two checkpoints of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Which {
+    /// The one with the best validation bound.
+    #[default]
+    Best,
+    /// The one of the last finished epoch.
+    Last,
+}
+
+impl Which {
+    /// The name in commands and records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Which::Best => "best",
+            Which::Last => "last",
+        }
+    }
+
+    /// Name of the file.
+    pub fn file(self) -> &'static str {
+        match self {
+            Which::Best => files::BEST,
+            Which::Last => files::LAST,
+        }
+    }
+}
+
+/// The state of a training at the end of an epoch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checkpoint {
+    /// Parameters and the optimiser's state.
+    pub store: Store<f32>,
+    /// How far it is.
+    pub info: CheckpointInfo,
+}
+
+impl Checkpoint {
+    /// Writes the file in one piece.
+    pub fn write(&self, path: &Path) -> Result<(), DirectoryError> {
+        let text = serde_json::to_string(&self.info).expect("numbers become JSON");
+        let metadata = BTreeMap::from([(KEY.to_string(), text)]);
+        let tensors = |source| DirectoryError::Tensors { file: path.into(), source };
+        atomic::write(path, &self.store.to_safetensors(&metadata).map_err(tensors)?)
+    }
+
+    /// Reads a file and checks its version.
+    pub fn read(path: &Path) -> Result<Self, DirectoryError> {
+        if !path.is_file() {
+            return Err(DirectoryError::NoCheckpoint(path.into()));
+        }
+        let (store, metadata) = read_tensors(path)?;
+        let text = metadata.get(KEY).map_or("", String::as_str);
+        let info: CheckpointInfo = serde_json::from_str(text)
+            .map_err(|e| DirectoryError::content(path, format!("metadata `{KEY}` is `{text}` ({e})"), "a checkpoint of hmcvi"))?;
+        if info.schema != SCHEMA {
+            let found = format!("a checkpoint of schema {}", info.schema);
+            return Err(DirectoryError::content(path, found, format!("schema {SCHEMA}; use the version that wrote it")));
+        }
+        Ok(Checkpoint { store, info })
+    }
+}
+
+fn read_tensors(path: &Path) -> Result<(Store<f32>, BTreeMap<String, String>), DirectoryError> {
+    let bytes = std::fs::read(path).map_err(|source| DirectoryError::io(path, "read", source))?;
+    Store::from_safetensors(&bytes).map_err(|source| DirectoryError::Tensors { file: path.into(), source })
+}
+
+/// Tensors to begin with, from a run directory (its best checkpoint, else its last) or from any
+/// safetensors file.
+pub fn load_initial(from: &Path) -> Result<Store<f32>, DirectoryError> {
+    let path: PathBuf = match from.is_dir() {
+        true if from.join(files::BEST).is_file() => from.join(files::BEST),
+        true => from.join(files::LAST),
+        false => from.into(),
+    };
+    if !path.is_file() {
+        return Err(DirectoryError::NoCheckpoint(path));
+    }
+    Ok(read_tensors(&path)?.0)
+}

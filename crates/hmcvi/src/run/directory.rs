@@ -1,0 +1,167 @@
+//! Lay out a run directory, and read and write its files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hmcvi_record::{Epoch, Evaluation, RunInfo, Summary, files};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::checkpoint::{Checkpoint, Which};
+use super::error::DirectoryError;
+use super::{atomic, metrics, readme};
+use crate::config::RunSpec;
+
+/// A run directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunDirectory {
+    path: PathBuf,
+}
+
+/// Files that belong to a run, and that replacing it removes.
+const FILES: [&str; 8] = [
+    files::CONFIG,
+    files::INFO,
+    files::METRICS,
+    files::LAST,
+    files::BEST,
+    files::SUMMARY,
+    files::EVALUATION,
+    files::README,
+];
+
+impl RunDirectory {
+    /// Checks that a run may begin at `path`, without changing anything.
+    pub fn check_free(path: &Path, force: bool) -> Result<(), DirectoryError> {
+        let has_run = path.join(files::CONFIG).exists();
+        if has_run && !force {
+            return Err(DirectoryError::Exists(path.into()));
+        }
+        let entries = match fs::read_dir(path) {
+            Ok(entries) => entries,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(e) => return Err(DirectoryError::io(path, "open", e)),
+        };
+        if !has_run && entries.count() > 0 {
+            return Err(DirectoryError::Foreign(path.into()));
+        }
+        Ok(())
+    }
+
+    /// Begins a run. A run that is there is replaced with `force` only, and of it the files that this
+    /// module knows, nothing else.
+    pub fn create(path: &Path, spec: &RunSpec, force: bool) -> Result<Self, DirectoryError> {
+        Self::check_free(path, force)?;
+        fs::create_dir_all(path).map_err(|e| DirectoryError::io(path, "create the folder", e))?;
+        for file in FILES.map(|file| path.join(file)) {
+            if file.exists() {
+                fs::remove_file(&file).map_err(|e| DirectoryError::io(&file, "remove", e))?;
+            }
+        }
+        let directory = RunDirectory { path: path.into() };
+        directory.write_spec(spec)?;
+        Ok(directory)
+    }
+
+    /// Opens the directory of a run.
+    pub fn open(path: &Path) -> Result<Self, DirectoryError> {
+        match path.join(files::CONFIG).is_file() {
+            true => Ok(RunDirectory { path: path.into() }),
+            false => Err(DirectoryError::NotARun(path.into())),
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Path of a file in it.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// The settings.
+    pub fn spec(&self) -> Result<RunSpec, DirectoryError> {
+        let file = self.file(files::CONFIG);
+        let text = fs::read_to_string(&file).map_err(|e| DirectoryError::io(&file, "read", e))?;
+        RunSpec::from_toml(&text).map_err(|source| DirectoryError::Config { file, source })
+    }
+
+    /// Writes the settings, and the explanation that quotes them.
+    pub fn write_spec(&self, spec: &RunSpec) -> Result<(), DirectoryError> {
+        atomic::write(&self.file(files::README), readme::text(&self.path, spec).as_bytes())?;
+        atomic::write(&self.file(files::CONFIG), spec.to_toml().as_bytes())
+    }
+
+    /// Who made the run.
+    pub fn info(&self) -> Result<RunInfo, DirectoryError> {
+        self.read_json(files::INFO)
+    }
+
+    /// Writes who made the run.
+    pub fn write_info(&self, info: &RunInfo) -> Result<(), DirectoryError> {
+        self.write_json(files::INFO, info)
+    }
+
+    /// The outcome so far.
+    pub fn summary(&self) -> Result<Summary, DirectoryError> {
+        self.read_json(files::SUMMARY)
+    }
+
+    /// Writes the outcome so far.
+    pub fn write_summary(&self, summary: &Summary) -> Result<(), DirectoryError> {
+        self.write_json(files::SUMMARY, summary)
+    }
+
+    /// The latest evaluation.
+    pub fn evaluation(&self) -> Result<Evaluation, DirectoryError> {
+        self.read_json(files::EVALUATION)
+    }
+
+    /// Writes an evaluation.
+    pub fn write_evaluation(&self, evaluation: &Evaluation) -> Result<(), DirectoryError> {
+        self.write_json(files::EVALUATION, evaluation)
+    }
+
+    /// Adds an epoch to the metrics.
+    pub fn append_epoch(&self, epoch: &Epoch) -> Result<(), DirectoryError> {
+        metrics::append(&self.file(files::METRICS), epoch)
+    }
+
+    /// All epochs.
+    pub fn epochs(&self) -> Result<Vec<Epoch>, DirectoryError> {
+        metrics::read(&self.file(files::METRICS))
+    }
+
+    /// Drops epochs after `last` from the metrics, and returns the others.
+    pub fn rewind(&self, last: u64) -> Result<Vec<Epoch>, DirectoryError> {
+        metrics::rewind(&self.file(files::METRICS), last)
+    }
+
+    /// Whether a checkpoint is there.
+    pub fn has_checkpoint(&self, which: Which) -> bool {
+        self.file(which.file()).is_file()
+    }
+
+    /// Reads a checkpoint.
+    pub fn checkpoint(&self, which: Which) -> Result<Checkpoint, DirectoryError> {
+        Checkpoint::read(&self.file(which.file()))
+    }
+
+    /// Writes a checkpoint in one piece.
+    pub fn write_checkpoint(&self, which: Which, checkpoint: &Checkpoint) -> Result<(), DirectoryError> {
+        checkpoint.write(&self.file(which.file()))
+    }
+
+    fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<T, DirectoryError> {
+        let file = self.file(name);
+        let text = fs::read_to_string(&file).map_err(|e| DirectoryError::io(&file, "read", e))?;
+        serde_json::from_str(&text).map_err(|e| DirectoryError::content(&file, e, "a file of this version of hmcvi"))
+    }
+
+    fn write_json<T: Serialize>(&self, name: &str, value: &T) -> Result<(), DirectoryError> {
+        let text = serde_json::to_string_pretty(value).expect("plain values become JSON") + "\n";
+        atomic::write(&self.file(name), text.as_bytes())
+    }
+}

@@ -1,0 +1,18 @@
+//! Keep a run in a directory: settings, metrics, checkpoints and outcome, and train into it.
+//!
+//! `docs/run-directory.md` of the repository describes every file.
+
+mod atomic;
+mod checkpoint;
+mod directory;
+mod error;
+mod metrics;
+mod open;
+mod readme;
+mod session;
+
+pub use checkpoint::{Checkpoint, Which, load_initial};
+pub use directory::RunDirectory;
+pub use error::DirectoryError;
+pub use open::open_data;
+pub use session::{Begin, Outcome, SessionError, Watch, resume, start};

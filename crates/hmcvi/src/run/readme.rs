@@ -1,0 +1,27 @@
+//! Explain a run directory to the person who finds it.
+
+use std::path::Path;
+
+use crate::config::RunSpec;
+
+/// The text of `README.txt`.
+pub(super) fn text(path: &Path, spec: &RunSpec) -> String {
+    let place = path.display();
+    let what = spec.preset.as_deref().unwrap_or("own settings");
+    format!(
+        "A training run of hmcvi ({what}, seed {}).\n\n\
+         config.toml        the complete settings; a run with them gives the same numbers again\n\
+         run.json           version, command, device, data and its SHA-256\n\
+         metrics.jsonl      one line of JSON for every epoch\n\
+         last.safetensors   parameters and optimiser state after the last epoch\n\
+         best.safetensors   the same for the epoch with the best validation bound\n\
+         summary.json       the outcome of training\n\
+         evaluation.json    bound and likelihood, after `hmcvi eval`\n\n\
+         Go on with it:     hmcvi resume {place}\n\
+         Train it longer:   hmcvi resume {place} --set train.epochs={}\n\
+         Judge it:          hmcvi eval {place}\n\
+         Look at it:        hmcvi sample {place} --out samples.png\n",
+        spec.seed,
+        2 * spec.train.epochs,
+    )
+}

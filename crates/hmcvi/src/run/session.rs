@@ -1,0 +1,209 @@
+//! Train into a run directory: begin or resume, save what must not be lost, stop when asked.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hmcvi_record::{CheckpointInfo, Epoch, RunInfo, SCHEMA, Summary};
+
+use super::checkpoint::{Checkpoint, Which, load_initial};
+use super::directory::RunDirectory;
+use super::error::DirectoryError;
+use crate::config::RunSpec;
+use crate::data::Dataset;
+use crate::train::{Observer, TrainError, Trainer};
+
+/// Checkpoints are written when so much time has passed, at the end and before an error is returned:
+/// epochs of small data sets take less time than flushing their state to a disk.
+const SAVE_EVERY: Duration = Duration::from_secs(10);
+
+/// A training that cannot begin or go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// The run directory.
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
+    /// The training itself.
+    #[error(transparent)]
+    Train(#[from] TrainError),
+}
+
+/// Watches a run; all methods do nothing unless implemented.
+pub trait Watch: Observer {
+    /// Before the first update, with the number of epochs that were done in earlier sittings.
+    fn begin(&mut self, _info: &RunInfo, _epochs_done: u64) {}
+    /// After every epoch, and whether its validation bound is the best so far.
+    fn epoch(&mut self, _epoch: &Epoch, _best: bool) {}
+}
+
+/// Watches nothing.
+impl Watch for () {}
+
+/// What a run begins with.
+#[derive(Clone, Debug)]
+pub struct Begin {
+    /// Settings.
+    pub spec: RunSpec,
+    /// Data.
+    pub data: Arc<Dataset>,
+    /// Threads; 0 for one per core.
+    pub threads: usize,
+    /// Version of the program, for the record.
+    pub version: String,
+    /// The command, for the record.
+    pub command: Vec<String>,
+    /// Seconds since 1970, for the record.
+    pub started: u64,
+}
+
+/// How a sitting ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// The run so far.
+    pub summary: Summary,
+    /// Whether the watcher stopped it before all epochs were done.
+    pub interrupted: bool,
+}
+
+/// Begins a run at `path`.
+pub fn start(path: &Path, force: bool, begin: &Begin, watch: &mut dyn Watch) -> Result<Outcome, SessionError> {
+    RunDirectory::check_free(path, force)?;
+    let trainer = new_trainer(begin)?;
+    let directory = RunDirectory::create(path, &begin.spec, force)?;
+    let info = info(begin, &trainer);
+    directory.write_info(&info)?;
+    watch.begin(&info, 0);
+    Session { directory, trainer, state: CheckpointInfo::default(), best: None, epochs: Vec::new() }.run(&begin.spec, watch)
+}
+
+/// Goes on with a run. Settings other than those of `train` have to be the ones it began with.
+pub fn resume(directory: &RunDirectory, begin: &Begin, watch: &mut dyn Watch) -> Result<Outcome, SessionError> {
+    let directory = directory.clone();
+    directory.write_spec(&begin.spec)?;
+    let (trainer, state) = match directory.has_checkpoint(Which::Last) {
+        true => {
+            let Checkpoint { store, info } = directory.checkpoint(Which::Last)?;
+            let seconds = directory.epochs()?.iter().rfind(|e| e.epoch <= info.epoch).map_or(0.0, |e| e.seconds);
+            let (spec, data) = (&begin.spec, begin.data.clone());
+            (Trainer::resume(spec, data, begin.threads, store, (info.epoch, info.step, seconds))?, info)
+        }
+        false => (new_trainer(begin)?, CheckpointInfo::default()),
+    };
+    let epochs = directory.rewind(state.epoch)?;
+    let first = info(begin, &trainer);
+    let info = RunInfo { first_step_size: first.first_step_size, ..directory.info().unwrap_or(first) };
+    watch.begin(&info, state.epoch);
+    Session { directory, trainer, state, best: None, epochs }.run(&begin.spec, watch)
+}
+
+fn new_trainer(begin: &Begin) -> Result<Trainer, SessionError> {
+    let init = begin.spec.train.init_from.as_deref().map(load_initial).transpose()?;
+    Ok(Trainer::new(&begin.spec, begin.data.clone(), begin.threads, init.as_ref())?)
+}
+
+fn info(begin: &Begin, trainer: &Trainer) -> RunInfo {
+    RunInfo {
+        schema: SCHEMA,
+        version: begin.version.clone(),
+        command: begin.command.clone(),
+        started: begin.started,
+        device: format!("cpu, {} threads", trainer.threads()),
+        data: begin.data.source().into(),
+        data_sha256: begin.data.sha256().into(),
+        parameters: trainer.parameters(),
+        bytes: trainer.bytes(),
+        first_step_size: trainer.first_step_size(),
+    }
+}
+
+/// A run on its way.
+struct Session {
+    directory: RunDirectory,
+    trainer: Trainer,
+    /// Where the last finished epoch left off.
+    state: CheckpointInfo,
+    /// The best state, if it was not written yet.
+    best: Option<Checkpoint>,
+    epochs: Vec<Epoch>,
+}
+
+impl Session {
+    fn run(mut self, spec: &RunSpec, watch: &mut dyn Watch) -> Result<Outcome, SessionError> {
+        let all = spec.train.epochs as u64;
+        let mut saved = Instant::now();
+        let mut last = self.checkpoint();
+        while self.state.epoch < all {
+            let epoch = match self.trainer.epoch(watch) {
+                Ok(Some(epoch)) => epoch,
+                Ok(None) => {
+                    self.save(&last)?;
+                    let summary = self.summarise(all)?;
+                    return Ok(Outcome { summary, interrupted: true });
+                }
+                Err(error) => {
+                    self.save(&last)?;
+                    self.summarise(all)?;
+                    return Err(error.into());
+                }
+            };
+            let best = self.note(&epoch);
+            last = self.checkpoint();
+            if best {
+                self.best = Some(last.clone());
+            }
+            self.directory.append_epoch(&epoch)?;
+            watch.epoch(&epoch, best);
+            self.epochs.push(epoch);
+            if saved.elapsed() >= SAVE_EVERY {
+                self.save(&last)?;
+                self.summarise(all)?;
+                saved = Instant::now();
+            }
+        }
+        self.save(&last)?;
+        Ok(Outcome { summary: self.summarise(all)?, interrupted: false })
+    }
+
+    /// Brings the state up to date; returns whether the validation bound is the best so far.
+    fn note(&mut self, epoch: &Epoch) -> bool {
+        (self.state.schema, self.state.epoch, self.state.step) = (SCHEMA, epoch.epoch, epoch.step);
+        let bound = epoch.validation.as_ref().and_then(|v| v.get("bound")).copied();
+        let better = |bound: f64| bound.is_finite() && self.state.best_validation_bound.is_none_or(|b| bound > b);
+        let best = bound.is_some_and(better);
+        if best {
+            (self.state.best_epoch, self.state.best_validation_bound) = (epoch.epoch, bound);
+        }
+        best
+    }
+
+    fn checkpoint(&self) -> Checkpoint {
+        Checkpoint { store: self.trainer.store().clone(), info: self.state }
+    }
+
+    /// Writes the best state if it is new, then the last one; nothing before the first epoch.
+    fn save(&mut self, last: &Checkpoint) -> Result<(), DirectoryError> {
+        if let Some(best) = self.best.take() {
+            self.directory.write_checkpoint(Which::Best, &best)?;
+        }
+        if last.info.epoch == 0 {
+            return Ok(());
+        }
+        self.directory.write_checkpoint(Which::Last, last)
+    }
+
+    fn summarise(&self, all: u64) -> Result<Summary, DirectoryError> {
+        let summary = Summary {
+            schema: SCHEMA,
+            epochs: self.state.epoch,
+            best_epoch: self.state.best_epoch,
+            best_validation_bound: self.state.best_validation_bound,
+            seconds: self.epochs.last().map_or(0.0, |e| e.seconds),
+            divergences: self.epochs.iter().map(|e| e.divergences).sum(),
+            skipped: self.epochs.iter().map(|e| e.skipped).sum(),
+            finished: self.state.epoch >= all,
+        };
+        self.directory.write_summary(&summary)?;
+        Ok(summary)
+    }
+}

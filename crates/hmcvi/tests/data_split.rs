@@ -1,0 +1,158 @@
+//! Check images, splits, the embedded data and what is said about them.
+#![allow(clippy::unwrap_used)]
+
+use hmcvi::data::{ByteArray, DataError, Dataset, Images, Split, info};
+use sha2::{Digest, Sha256};
+
+/// `count` images of one pixel each, numbered from `first`, with their number as the label.
+fn numbered(first: u8, count: u8) -> Images {
+    let numbers: Vec<u8> = (first..first + count).collect();
+    Images::new(1, 1, numbers.clone(), Some(numbers)).unwrap()
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn images_are_rows_of_bytes() {
+    let images = Images::new(2, 3, (0..24).collect(), Some(vec![9, 8, 7, 6])).unwrap();
+    assert_eq!((images.len(), images.pixels(), images.is_empty()), (4, 6, false));
+    assert_eq!(images.row(1), Some(&[6, 7, 8, 9, 10, 11][..]));
+    assert_eq!(images.rows(1..3).map(<[u8]>::len), Some(12));
+    let middle = images.slice(1..3).unwrap();
+    assert_eq!((middle.len(), middle.labels()), (2, Some(&[8, 7][..])));
+    for range in [4..5, 3..5, 0..usize::MAX, usize::MAX..usize::MAX] {
+        assert!(images.rows(range.clone()).is_none() && images.slice(range.clone()).is_none(), "{range:?}");
+    }
+    assert!(images.row(4).is_none() && images.row(usize::MAX).is_none());
+    let (first, rest) = images.clone().split_at(3);
+    assert_eq!((first, rest), (images.slice(0..3).unwrap(), images.slice(3..4).unwrap()));
+    let (all, none) = images.clone().split_at(usize::MAX);
+    assert_eq!((all, none.len()), (images, 0));
+}
+
+#[test]
+fn images_that_do_not_fit_are_refused() {
+    for (height, width, bytes, labels, message) in [
+        (0, 28, 0, None, "images: size of an image is 0 x 28, expected at least 1 x 1 pixels"),
+        (2, 3, 13, None, "images: number of bytes is 13, expected a multiple of 2 x 3"),
+        (2, 3, 12, Some(3), "images: number of labels is 3, expected 2, one for each image"),
+    ] {
+        let error =
+            Images::new(height, width, vec![0; bytes], labels.map(|count| vec![0; count])).unwrap_err();
+        assert_eq!(error.to_string(), message);
+    }
+    assert!(Images::new(usize::MAX, 2, vec![], None).is_err());
+}
+
+#[test]
+fn arrays_become_images_by_their_shape() {
+    let size = |shape: Vec<usize>| {
+        let bytes = vec![0; shape.iter().product()];
+        let images = ByteArray::new(shape, bytes).unwrap().into_images("a", None)?;
+        Ok::<_, DataError>((images.len(), images.height(), images.width()))
+    };
+    assert_eq!(size(vec![2, 3, 4]).unwrap(), (2, 3, 4));
+    assert_eq!(size(vec![2, 784]).unwrap(), (2, 28, 28));
+    assert_eq!(size(vec![2, 10]).unwrap(), (2, 1, 10));
+    for shape in [vec![], vec![3], vec![1, 2, 3, 4], vec![3, 0]] {
+        assert!(matches!(size(shape), Err(DataError::Field { .. })));
+    }
+    let labels = ByteArray::new(vec![2, 2], vec![0; 4]).unwrap().into_labels("y").unwrap_err();
+    assert_eq!(labels.to_string(), "y: shape is [2, 2], expected [images]");
+}
+
+#[test]
+fn the_last_images_are_taken_where_a_split_is_not_given() {
+    let lengths = |train, validation: Option<u8>, test: Option<u8>| {
+        let [validation, test] = [validation, test].map(|count| count.map(|count| numbered(200, count)));
+        let dataset = Dataset::from_parts("d", "s", numbered(0, train), validation, test)?;
+        Ok::<_, DataError>(Split::ALL.map(|split| dataset.images(split).len()))
+    };
+    // One sixth for validation, as in MNIST's 60,000 images; one seventh for the test, as in 70,000.
+    assert_eq!(lengths(60, None, Some(10)).unwrap(), [50, 10, 10]);
+    assert_eq!(lengths(70, None, None).unwrap(), [50, 10, 10]);
+    assert_eq!(lengths(70, Some(9), None).unwrap(), [60, 9, 10]);
+    assert_eq!(lengths(70, Some(9), Some(8)).unwrap(), [70, 9, 8]);
+    assert_eq!(lengths(3, None, None).unwrap(), [1, 1, 1]);
+    let error = lengths(2, None, None).unwrap_err();
+    assert_eq!(error.to_string(), "s: number of train images is 0, expected at least 1");
+    let dataset = Dataset::from_parts("d", "s", numbered(0, 14), None, None).unwrap();
+    assert_eq!(dataset.test().bytes(), [12, 13]);
+    assert_eq!(dataset.validation().labels(), Some(&[10, 11][..]));
+}
+
+#[test]
+fn the_hash_is_that_of_the_documented_bytes() {
+    let unlabelled = Images::new(1, 1, vec![7, 8], None).unwrap();
+    let dataset = Dataset::new("d", "s", numbered(1, 2), numbered(3, 1), unlabelled).unwrap();
+    let mut bytes = Vec::new();
+    let number = |bytes: &mut Vec<u8>, number: u64| bytes.extend(number.to_le_bytes());
+    number(&mut bytes, 1);
+    number(&mut bytes, 1);
+    for (pixels, labels) in [(&[1, 2][..], Some(&[1, 2][..])), (&[3], Some(&[3])), (&[7, 8], None)] {
+        number(&mut bytes, pixels.len() as u64);
+        bytes.extend(pixels);
+        number(&mut bytes, u64::from(labels.is_some()));
+        bytes.extend(labels.unwrap_or_default());
+    }
+    assert_eq!(dataset.sha256(), sha256(&bytes));
+    let renamed = Dataset::from_parts(
+        "other",
+        "elsewhere",
+        dataset.train().clone(),
+        Some(dataset.validation().clone()),
+        Some(dataset.test().clone()),
+    );
+    assert_eq!(renamed.unwrap().sha256(), dataset.sha256());
+}
+
+#[test]
+fn the_embedded_images_are_those_of_mnist() {
+    let dataset = Dataset::embedded().unwrap();
+    assert_eq!((dataset.name(), dataset.source()), ("mnist-subset", "embedded"));
+    assert_eq!(Split::ALL.map(|split| dataset.images(split).len()), [5_000, 1_000, 1_000]);
+    assert_eq!((dataset.train().height(), dataset.train().width()), (28, 28));
+    // The hashes in assets/mnist-subset/README.md, of the files before compression.
+    let header = [0, 0, 8, 3, 0, 0, 0x1b, 0x58, 0, 0, 0, 28, 0, 0, 0, 28];
+    let splits = Split::ALL.map(|split| dataset.images(split));
+    let images = [&header[..], &splits.map(Images::bytes).concat()].concat();
+    assert_eq!(sha256(&images), "b58539b17327da5d3288b0c0d753313c9fdaeadeec9c9f77b7c52339c5a006c4");
+    let header = [0, 0, 8, 1, 0, 0, 0x1b, 0x58];
+    let labels = [&header[..], &splits.map(|images| images.labels().unwrap()).concat()].concat();
+    assert_eq!(sha256(&labels), "2f167b40835ec680454f68febe45d23adfb72be1c590f5802bf7efb8c3f58f97");
+    assert_eq!(dataset.sha256(), "c80f65b402025d8e8d50e085ef23f590712f088f45c1ce7f9353b62312f49dca");
+}
+
+#[test]
+fn the_embedded_images_are_described() {
+    let info = info(&Dataset::embedded().unwrap());
+    assert_eq!((info.name.as_str(), info.height, info.width), ("mnist-subset", 28, 28));
+    // Sums of pixels and counts of labels, computed from the files of MNIST by another program.
+    for (split, sum, counts) in [
+        (0, 130_170_281.0, [479, 563, 488, 493, 535, 434, 501, 550, 462, 495]),
+        (1, 27_533_460.0, [113, 108, 93, 115, 88, 80, 107, 101, 89, 106]),
+        (2, 24_443_134.0, [85, 126, 116, 107, 110, 87, 87, 99, 89, 94]),
+    ] {
+        let split = &info.splits[split];
+        assert_eq!(split.mean_pixel, sum / (split.images * 784) as f64);
+        assert_eq!(split.class_counts, Some(counts.to_vec()));
+    }
+    let json = serde_json::to_value(&info).unwrap();
+    assert_eq!(
+        (&json["splits"][1]["split"], &json["splits"][1]["images"]),
+        (&"validation".into(), &1000.into())
+    );
+}
+
+#[test]
+fn classes_are_counted_up_to_the_largest_label() {
+    let unlabelled = Images::new(1, 1, vec![10, 20], None).unwrap();
+    let labelled = Images::new(1, 1, vec![1, 2, 4], Some(vec![0, 3, 3])).unwrap();
+    let info = info(&Dataset::new("d", "s", labelled, numbered(1, 1), unlabelled).unwrap());
+    assert_eq!(info.splits[0].class_counts, Some(vec![1, 0, 0, 2]));
+    assert_eq!(info.splits[0].mean_pixel, 7.0 / 3.0);
+    assert_eq!(info.splits[1].class_counts, Some(vec![0, 1, 0, 0]));
+    assert_eq!((&info.splits[2].class_counts, info.splits[2].mean_pixel), (&None, 15.0));
+}
