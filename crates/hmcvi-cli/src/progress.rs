@@ -42,7 +42,15 @@ impl<'c> Training<'c> {
     pub(crate) fn new(context: &'c Context, epochs: usize, every: usize) -> Self {
         let now = Instant::now();
         let bar = bar(context, 0);
-        Training { context, bar, epochs: epochs as u64, every: every.max(1) as u64, begun: now, first: 0, spoken: now }
+        Training {
+            context,
+            bar,
+            epochs: epochs as u64,
+            every: every.max(1) as u64,
+            begun: now,
+            first: 0,
+            spoken: now,
+        }
     }
 
     /// Time left, from the epochs of this sitting.
@@ -115,9 +123,8 @@ impl Watch for Training<'_> {
         self.spoken = Instant::now();
         let value = |name: &str| epoch.train.get(name).copied();
         let validation = epoch.validation.as_ref().and_then(|v| v.get("bound"));
-        let validation = validation.map_or(String::new(), |b| {
-            format!("  validation {b:.2}{}", if best { " (best)" } else { "" })
-        });
+        let validation = validation
+            .map_or(String::new(), |b| format!("  validation {b:.2}{}", if best { " (best)" } else { "" }));
         let skipped = if epoch.skipped > 0 { format!("  skipped {}", epoch.skipped) } else { String::new() };
         self.line(&format!(
             "epoch {}/{}  bound {:.2}{validation}{}{skipped}  {:.0} images/s  left {}",

@@ -34,8 +34,10 @@ pub(crate) fn find(target: &str) -> Result<Found, Failure> {
             similar(target)
         )));
     }
-    let text = std::fs::read_to_string(path).map_err(|e| Failure::Usage(format!("cannot read {target}: {e}")))?;
-    let spec = RunSpec::from_toml(&text).map_err(|e| Failure::Usage(format!("{target}: {}", Failure::from(e))))?;
+    let text =
+        std::fs::read_to_string(path).map_err(|e| Failure::Usage(format!("cannot read {target}: {e}")))?;
+    let spec =
+        RunSpec::from_toml(&text).map_err(|e| Failure::Usage(format!("{target}: {}", Failure::from(e))))?;
     let table: toml::Table = toml::from_str(&text).unwrap_or_default();
     let names_data = table.get("data").and_then(|data| data.get("source")).is_some();
     Ok(Found { spec, names_data })
@@ -44,13 +46,15 @@ pub(crate) fn find(target: &str) -> Result<Found, Failure> {
 /// A hint at the preset that was probably meant.
 fn similar(target: &str) -> String {
     let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
-    let close = PAPER_TABLE.iter().find(|row| plain(row.preset) == plain(target) || plain(row.name) == plain(target));
+    let close =
+        PAPER_TABLE.iter().find(|row| plain(row.preset) == plain(target) || plain(row.name) == plain(target));
     close.map_or(String::new(), |row| format!(" (did you mean `{}`?)", row.preset))
 }
 
 /// The settings with `--set` assignments applied, and whether one of them names the data.
 pub(crate) fn assigned(found: Found, assignments: &[String]) -> Result<Found, Failure> {
-    let names_data = assignments.iter().any(|a| a.split('=').next().is_some_and(|k| k.trim() == "data.source"));
+    let names_data =
+        assignments.iter().any(|a| a.split('=').next().is_some_and(|k| k.trim() == "data.source"));
     let spec = found.spec.with_assignments(assignments)?;
     Ok(Found { spec, names_data: found.names_data || names_data })
 }
@@ -71,9 +75,9 @@ pub(crate) fn settle_data(context: &Context, found: Found, asked: Option<&str>) 
 pub(crate) fn check_device(machine: &Machine) -> Result<(), Failure> {
     match machine.device {
         Device::Cpu => Ok(()),
-        Device::Cuda => Err(Failure::Device(
-            "`--device cuda`: this build has no CUDA; `--device cpu` works and gives the same numbers".into(),
-        )),
+        Device::Cuda => {
+            Err(Failure::Device("`--device cuda`: this build has no CUDA; `--device cpu` works".into()))
+        }
     }
 }
 

@@ -20,7 +20,12 @@ impl Terminal {
         let interactive = std::io::stderr().is_terminal();
         let no_color = output.no_color || std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|t| t == "dumb");
-        Terminal { json: output.json, quiet: output.quiet, colour: interactive && !no_color && !dumb, interactive: interactive && !dumb }
+        Terminal {
+            json: output.json,
+            quiet: output.quiet,
+            colour: interactive && !no_color && !dumb,
+            interactive: interactive && !dumb,
+        }
     }
 
     /// Whether lines of progress can be redrawn in place.

@@ -214,8 +214,7 @@ impl<'g> Expr<'g> {
         let Some((rows, first)) = rows.zip(parts.first()) else {
             ShapeError::new("concat_cols", &shapes, "all parts need the same rows").raise()
         };
-        let parts: Vec<Self> =
-            parts.iter().map(|p| p.broadcast_to(Shape { rows, cols: p.cols() })).collect();
+        let parts: Vec<Self> = parts.iter().map(|p| p.broadcast_to(Shape { rows, cols: p.cols() })).collect();
         let cols = shapes.iter().map(|s| s.cols).sum();
         first.graph.add(Op::ConcatCols, &parts, Shape { rows, cols })
     }
@@ -279,9 +278,7 @@ impl<'g> Expr<'g> {
                 !b.is_batch() && a.cols == b.cols,
                 "the right needs fixed rows and the columns of the left",
             ),
-            Transpose::Left => {
-                (Shape::fixed(a.cols, b.cols), a.rows == b.rows, "both need the same rows")
-            }
+            Transpose::Left => (Shape::fixed(a.cols, b.cols), a.rows == b.rows, "both need the same rows"),
         };
         if !fits {
             ShapeError::new(op.name(), &[a, b], why).raise();

@@ -58,7 +58,10 @@ pub(crate) enum Op {
     /// Values kept in a store, which a program may update.
     Parameter(Arc<str>),
     /// Rows of a data set of bytes, picked by an index given with every run.
-    Gather { data: Arc<str>, index: Arc<str> },
+    Gather {
+        data: Arc<str>,
+        index: Arc<str>,
+    },
     /// One number, as the bits of an `f64` so that it can be hashed.
     Scalar(u64),
     /// A fixed matrix, by its place in the graph's list.
@@ -112,10 +115,7 @@ impl Op {
 
     /// Whether row `i`, column `j` of the value needs only row `i`, column `j` of the arguments.
     pub(crate) fn is_elementwise(&self) -> bool {
-        matches!(
-            self,
-            Op::Unary(_) | Op::Binary(_) | Op::Select | Op::Draw(..) | Op::Gather { .. }
-        )
+        matches!(self, Op::Unary(_) | Op::Binary(_) | Op::Select | Op::Draw(..) | Op::Gather { .. })
     }
 }
 

@@ -135,8 +135,20 @@ pub(crate) fn binary<T: Real>(f: Binary, a: T, b: T) -> T {
         Binary::Sub => a - b,
         Binary::Mul => a * b,
         Binary::Div => a / b,
-        Binary::Min => if (a < b) | (a != a) { a } else { b },
-        Binary::Max => if (a > b) | (a != a) { a } else { b },
+        Binary::Min => {
+            if (a < b) | (a != a) {
+                a
+            } else {
+                b
+            }
+        }
+        Binary::Max => {
+            if (a > b) | (a != a) {
+                a
+            } else {
+                b
+            }
+        }
         Binary::Less => flag(a < b),
         Binary::LessEqual => flag(a <= b),
         Binary::Equal => flag(a == b),
@@ -154,7 +166,7 @@ fn polynomial<const N: usize>(x: f32, coefficients: [f32; N]) -> f32 {
 }
 
 // ln 2 in two parts, so that n·LN2_HIGH is exact for |n| < 2^9.
-const LN2_HIGH: f32 = 0.693_359_375;
+const LN2_HIGH: f32 = 0.693_359_4;
 const LN2_LOW: f32 = -2.121_944_4e-4;
 
 /// `2ⁿ` for an exponent in the range of normal numbers.
@@ -174,8 +186,15 @@ fn log_normal(x: f32) -> f32 {
     let q = polynomial(
         f,
         [
-            3.333_331_3e-1, -2.500_001e-1, 2.000_211_9e-1, -1.666_799_6e-1, 1.421_955_2e-1,
-            -1.240_558_9e-1, 1.188_816_2e-1, -1.167_565_2e-1, 6.746_640_3e-2,
+            3.333_331_3e-1,
+            -2.500_001e-1,
+            2.000_211_9e-1,
+            -1.666_799_6e-1,
+            1.421_955_2e-1,
+            -1.240_558_9e-1,
+            1.188_816_2e-1,
+            -1.167_565_2e-1,
+            6.746_64e-2,
         ],
     );
     let square = f * f;
@@ -299,7 +318,8 @@ impl Real for f32 {
         let q = shifted.to_bits();
         let r = (shifted - ROUND).mul_add(-0.25, self);
         let s = r * r;
-        let sine = r * polynomial(s, [6.283_185, -41.341_45, 81.555_42, -73.791_29]);
+        // The first coefficient of the fit is 2π to the last place of f32.
+        let sine = r * polynomial(s, [std::f32::consts::TAU, -41.341_45, 81.555_42, -73.791_29]);
         let cosine = polynomial(s, [1.0, -19.739_209, 64.939_316, -85.442_85, 59.220_407]);
         let (c, d) = if q & 1 == 0 { (cosine, sine) } else { (sine, cosine) };
         let negate = |flip: bool, x: f32| if flip { -x } else { x };

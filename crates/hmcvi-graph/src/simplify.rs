@@ -12,12 +12,7 @@ use crate::real::{binary, unary};
 use crate::shape::{Rows, Shape};
 
 /// A simpler expression of the same shape, if a rule applies.
-pub(crate) fn rewrite<'g>(
-    graph: &'g Graph,
-    op: &Op,
-    args: &[Expr<'g>],
-    shape: Shape,
-) -> Option<Expr<'g>> {
+pub(crate) fn rewrite<'g>(graph: &'g Graph, op: &Op, args: &[Expr<'g>], shape: Shape) -> Option<Expr<'g>> {
     match (op, args) {
         (Op::Unary(f), &[x]) => rewrite_unary(graph, *f, x, shape),
         (Op::Binary(f), &[a, b]) => rewrite_binary(graph, *f, a, b, shape),
@@ -161,7 +156,14 @@ fn add_concats<'g>(a: Expr<'g>, b: Expr<'g>, axis: Axis) -> Option<Expr<'g>> {
         return Some(axis.concat(&sums));
     }
     // Cut both at every boundary, if that only cuts zeros.
-    let ends = |c: &[usize]| c.iter().scan(0, |s, n| { *s += n; Some(*s) }).collect::<Vec<_>>();
+    let ends = |c: &[usize]| {
+        c.iter()
+            .scan(0, |s, n| {
+                *s += n;
+                Some(*s)
+            })
+            .collect::<Vec<_>>()
+    };
     let mut all = [ends(&cuts), ends(&other)].concat();
     all.sort_unstable();
     all.dedup();
@@ -363,6 +365,5 @@ fn join<'g>(axis: Axis, a: Expr<'g>, b: Expr<'g>) -> Option<Expr<'g>> {
         return (x.to_bits() == y.to_bits()).then(|| constant(a.graph, x, shape));
     }
     let (start, next) = (axis.slice_start(&a.node().op)?, axis.slice_start(&b.node().op)?);
-    (a.arg(0) == b.arg(0) && next == start + axis.len(a.shape()))
-        .then(|| axis.slice(a.arg(0), start, len))
+    (a.arg(0) == b.arg(0) && next == start + axis.len(a.shape())).then(|| axis.slice(a.arg(0), start, len))
 }

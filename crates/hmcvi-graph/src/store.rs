@@ -126,7 +126,9 @@ impl<T: Real> Store<T> {
                 [cols] => (1, cols),
                 [rows, cols] => (rows, cols),
                 ref other => {
-                    return Err(RunError::Format(format!("tensor `{name}` has shape {other:?}, not a matrix")));
+                    return Err(RunError::Format(format!(
+                        "tensor `{name}` has shape {other:?}, not a matrix"
+                    )));
                 }
             };
             let values = match view.dtype() {
@@ -139,7 +141,9 @@ impl<T: Real> Store<T> {
                     words.iter().map(|w| T::from_f64(f64::from_le_bytes(*w))).collect()
                 }
                 other => {
-                    return Err(RunError::Format(format!("tensor `{name}` has type {other:?}, not F32 or F64")));
+                    return Err(RunError::Format(format!(
+                        "tensor `{name}` has type {other:?}, not F32 or F64"
+                    )));
                 }
             };
             store.insert(&name, rows, cols, values)?;

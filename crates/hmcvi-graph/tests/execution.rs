@@ -83,8 +83,8 @@ fn gradient_of_the_bound_agrees_with_differences() {
     }
 }
 
-/// Sizes below, at and above tiles of 64 rows, with rests.
-const BATCHES: [usize; 10] = [1, 2, 7, 50, 63, 64, 65, 100, 129, 257];
+/// Sizes below, at and above tiles and shards of any likely size, with rests.
+const BATCHES: [usize; 14] = [1, 2, 7, 15, 16, 50, 63, 64, 65, 81, 100, 129, 161, 257];
 
 /// Bits of everything a training run leaves behind.
 fn trained_bits(program: &Program, options: CpuOptions, rows: usize, steps: usize) -> Vec<u32> {

@@ -7,19 +7,23 @@ mod reference;
 #[path = "common/training.rs"]
 mod training;
 
-use common::{Point, assert_close, check, evaluate, five_point};
+use common::{Draws, Function, Point, assert_close, check, evaluate, five_point};
 use hmcvi_graph::{CpuOptions, Expr, Graph, Program, Run, Shape, Store};
 use proptest::collection::vec;
-use proptest::prelude::any;
+use proptest::prelude::{Strategy, any};
 use reference::Recipe;
 use training::{SMALL, model};
 
-/// Random graphs of some twenty operations on leaves, numbers and each other, against a plain
+/// A random graph: rows of the batch, choices of operations, and a seed for the leaves.
+fn graphs(operations: usize) -> impl Strategy<Value = (usize, Vec<[u16; 4]>, u64)> {
+    (1..6usize, vec(any::<[u16; 4]>(), 1..operations), any::<u64>())
+}
+
+/// Random graphs of some ten to twenty operations on leaves, numbers and each other, against a plain
 /// evaluator that knows nothing of rules, stages or fusion.
 #[test]
 fn random_graphs_have_the_values_of_the_plain_evaluator() {
-    let choices = vec(any::<[u16; 4]>(), 1..30);
-    check(1, 600, (1..6usize, choices, any::<u64>()), |(rows, choices, seed)| {
+    check(1, 3000, graphs(30), |(rows, choices, seed)| {
         let recipe = Recipe::new(rows, &choices, seed);
         let graph = Graph::new();
         let (expressions, point) = recipe.build(&graph, rows);
@@ -30,20 +34,35 @@ fn random_graphs_have_the_values_of_the_plain_evaluator() {
     });
 }
 
-/// Only some values are wanted, so that fewer are kept and more is fused, on several tiles.
+/// Only some values are wanted, so that fewer are kept and more is fused; on several tiles, shards
+/// and threads, with parameters updated in the same run.
 #[test]
-fn random_graphs_with_few_outputs_have_the_values_of_the_plain_evaluator() {
+fn random_programs_have_the_values_of_the_plain_evaluator() {
     let choices = vec(any::<[u16; 4]>(), 10..60);
-    check(2, 400, (1..90usize, choices, any::<u64>()), |(rows, choices, seed)| {
+    check(2, 1000, (1..90usize, choices, any::<u64>()), |(rows, choices, seed)| {
         let recipe = Recipe::new(rows, &choices, seed);
         let graph = Graph::new();
         let (expressions, point) = recipe.build(&graph, rows);
         let expected = recipe.values(recipe.leaves());
-        let last = expressions.len() - 1;
-        let wanted = [last, last / 2, last - last / 4];
+        let mut draws = Draws(seed);
         let mut program = graph.program();
-        for (i, place) in wanted.iter().enumerate() {
-            program = program.output(&i.to_string(), expressions[*place]);
+        let mut wanted: Vec<usize> = (0..expressions.len()).filter(|_| draws.below(5) == 0).collect();
+        wanted.push(expressions.len() - 1);
+        wanted.dedup();
+        for place in &wanted {
+            program = program.output(&place.to_string(), expressions[*place]);
+        }
+        // Each leaf that is a parameter is updated by some value of its shape.
+        let mut updates = Vec::new();
+        for (leaf, parameter) in expressions[..recipe.leaves().len()].iter().enumerate() {
+            let is_parameter = point.store.get(&format!("leaf {leaf}")).is_some();
+            let fitting = |place: &usize| expressions[*place].shape() == parameter.shape();
+            let values: Vec<usize> = (0..expressions.len()).filter(fitting).collect();
+            if is_parameter {
+                let value = values[draws.below(values.len())];
+                program = program.update(*parameter, expressions[value]);
+                updates.push((format!("leaf {leaf}"), value));
+            }
         }
         let program = program.compile().expect("the program is well formed");
         let options = CpuOptions { threads: 2, tile_rows: 8, ..CpuOptions::for_rows(rows) };
@@ -52,30 +71,35 @@ fn random_graphs_with_few_outputs_have_the_values_of_the_plain_evaluator() {
             point.inputs.iter().map(|(n, v)| (n.as_str(), v.as_slice())).collect();
         let mut store = point.store.clone();
         executable.run(&mut store, &Run { rows, inputs: &inputs, ..Run::default() }).expect("the point fits");
-        for (i, place) in wanted.iter().enumerate() {
-            let found = executable.output(&i.to_string()).expect("it is an output");
-            assert_close("value", found, &expected[*place].values, 1e-8);
+        for place in wanted {
+            let found = executable.output(&place.to_string()).expect("it is an output");
+            assert_close("output", found, &expected[place].values, 1e-8);
+        }
+        for (name, value) in updates {
+            let found = &store.get(&name).expect("it is a parameter").values;
+            assert_close("update", found, &expected[value].values, 1e-8);
         }
     });
 }
 
-/// The gradient of the sum of the last value along random directions, against differences of the
-/// plain evaluator.
+/// A functional that keeps values and higher derivatives small: `Σ tanh(y / 10)`.
+fn functional(y: Expr<'_>) -> Expr<'_> {
+    (y * 0.1).tanh().sum()
+}
+
+/// The gradient of a functional of the last value along random directions, against differences of
+/// the plain evaluator.
 #[test]
 fn random_graphs_have_the_derivatives_of_the_plain_evaluator() {
-    let choices = vec(any::<[u16; 4]>(), 1..25);
-    check(3, 600, (1..6usize, choices, any::<u64>()), |(rows, choices, seed)| {
+    check(3, 2000, graphs(25), |(rows, choices, seed)| {
         let recipe = Recipe::new(rows, &choices, seed);
         let graph = Graph::new();
         let (expressions, point) = recipe.build(&graph, rows);
         let leaves = &expressions[..recipe.leaves().len()];
         let last = *expressions.last().expect("there are leaves");
-        // tanh keeps the functional and its higher derivatives small.
-        let total = (last * 0.1).tanh().sum();
-        let gradients = evaluate(&graph.grad(total, leaves), &point);
+        let gradients = evaluate(&graph.grad(functional(last), leaves), &point);
         for (leaf, gradient) in gradients.iter().enumerate() {
-            let mut draws = common::Draws(seed ^ leaf as u64);
-            let direction = draws.vector(gradient.len(), -1.0, 1.0);
+            let direction = Draws(seed ^ leaf as u64).vector(gradient.len(), -1.0, 1.0);
             let found: f64 = gradient.iter().zip(&direction).map(|(g, d)| g * d).sum();
             let along = |h: f64| {
                 let mut moved = recipe.leaves().to_vec();
@@ -84,6 +108,40 @@ fn random_graphs_have_the_derivatives_of_the_plain_evaluator() {
                 values.last().expect("there are leaves").values.iter().map(|x| (x * 0.1).tanh()).sum()
             };
             assert_close("derivative", &[found], &[five_point(along, 1e-4)], 1e-6);
+        }
+    });
+}
+
+/// The gradient of a random weighting of the gradient, which takes several row stages as soon as
+/// the graph has sums over rows, against differences of that weighting.
+#[test]
+fn random_graphs_have_second_derivatives() {
+    check(4, 1000, graphs(15), |(rows, choices, seed)| {
+        let recipe = Recipe::new(rows, &choices, seed);
+        let graph = Graph::new();
+        let (expressions, mut point) = recipe.build(&graph, rows);
+        let leaves = &expressions[..recipe.leaves().len()];
+        let last = *expressions.last().expect("there are leaves");
+        let mut draws = Draws(seed);
+        let mut weighted = graph.constant(0.0);
+        for (i, gradient) in graph.grad(functional(last), leaves).into_iter().enumerate() {
+            let values = draws.vector(common::len(gradient.shape(), rows), -1.0, 1.0);
+            weighted =
+                weighted + (point.input(&graph, &format!("u{i}"), gradient.shape(), values) * gradient).sum();
+        }
+        let found = evaluate(&graph.grad(weighted, leaves), &point);
+        let mut first = Function::new(&[weighted], rows);
+        for (leaf, found) in found.iter().enumerate() {
+            let direction = draws.vector(found.len(), -1.0, 1.0);
+            let along = |h: f64| {
+                let mut moved = point.clone();
+                let values = moved.values(&format!("leaf {leaf}"));
+                values.iter_mut().zip(&direction).for_each(|(x, d)| *x += h * d);
+                first.number(&moved, 0)
+            };
+            let expected = five_point(along, 1e-4);
+            let found: f64 = found.iter().zip(&direction).map(|(g, d)| g * d).sum();
+            assert_close("second derivative", &[found], &[expected], 1e-6);
         }
     });
 }

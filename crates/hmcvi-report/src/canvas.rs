@@ -63,7 +63,11 @@ impl DrawingBackend for Canvas<'_> {
         Ok(())
     }
 
-    fn draw_pixel(&mut self, (x, y): BackendCoord, colour: BackendColor) -> Result<(), DrawingErrorKind<Infallible>> {
+    fn draw_pixel(
+        &mut self,
+        (x, y): BackendCoord,
+        colour: BackendColor,
+    ) -> Result<(), DrawingErrorKind<Infallible>> {
         let inside = (0..self.width as i32).contains(&x) && (0..self.height as i32).contains(&y);
         if inside {
             let at = 3 * (y as usize * self.width as usize + x as usize);

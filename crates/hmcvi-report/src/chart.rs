@@ -13,6 +13,15 @@ use crate::canvas::Canvas;
 use crate::grid::{encode_png, save};
 use crate::palette::{COLOURS, LINES};
 
+/// Size of the text of legends. Plotters makes their boxes from its own estimate of a text's width, which
+/// at this size is that of the bitmap font.
+const LEGEND: i32 = 18;
+
+/// A number beside an axis, with no more digits than it has.
+fn tick(value: &f64) -> String {
+    ((value * 1e6).round() / 1e6).to_string()
+}
+
 /// Lines over a common axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chart {
@@ -60,6 +69,8 @@ impl Chart {
             .bold_line_style(RGBColor(225, 225, 225))
             .x_labels(8)
             .y_labels(8)
+            .x_label_formatter(&tick)
+            .y_label_formatter(&tick)
             .label_style(("sans-serif", 14))
             .axis_desc_style(("sans-serif", 16))
             .draw()
@@ -77,7 +88,7 @@ impl Chart {
             .margin(12)
             .background_style(WHITE.mix(0.85))
             .border_style(RGBColor(200, 200, 200))
-            .label_font(("sans-serif", 14))
+            .label_font(("sans-serif", LEGEND))
             .draw()
             .map_err(drawing)
     }
@@ -115,13 +126,23 @@ fn panel<B: DrawingBackend>(
         .y_label_area_size(40)
         .build_cartesian_2d(x, y)
         .map_err(drawing)?;
-    chart.configure_mesh().disable_mesh().x_labels(6).y_labels(6).label_style(("sans-serif", 13)).draw().map_err(drawing)?;
+    chart
+        .configure_mesh()
+        .disable_mesh()
+        .x_label_formatter(&tick)
+        .y_label_formatter(&tick)
+        .x_labels(6)
+        .y_labels(6)
+        .label_style(("sans-serif", 13))
+        .draw()
+        .map_err(drawing)?;
     let classes = points.iter().map(|p| p.class).max().unwrap_or(0);
     for class in 0..=classes {
         let (r, g, b) = COLOURS[usize::from(class) % COLOURS.len()];
         let style = RGBColor(r, g, b).mix(0.85).filled();
         let of_class = points.iter().filter(|p| p.class == class && p.x.is_finite() && p.y.is_finite());
-        let circles = chart.draw_series(of_class.map(|p| Circle::new((p.x, p.y), 2, style))).map_err(drawing)?;
+        let circles =
+            chart.draw_series(of_class.map(|p| Circle::new((p.x, p.y), 2, style))).map_err(drawing)?;
         circles.label(class.to_string()).legend(move |(x, y)| Circle::new((x + 9, y), 4, style));
     }
     chart
@@ -130,7 +151,7 @@ fn panel<B: DrawingBackend>(
         .margin(6)
         .background_style(WHITE.mix(0.8))
         .border_style(RGBColor(200, 200, 200))
-        .label_font(("sans-serif", 13))
+        .label_font(("sans-serif", LEGEND))
         .draw()
         .map_err(drawing)
 }

@@ -56,7 +56,12 @@ impl GreyGrid {
 }
 
 /// PNG with eight bits a channel.
-pub fn encode_png(pixels: &[u8], width: u32, height: u32, kind: png::ColorType) -> Result<Vec<u8>, ReportError> {
+pub fn encode_png(
+    pixels: &[u8],
+    width: u32,
+    height: u32,
+    kind: png::ColorType,
+) -> Result<Vec<u8>, ReportError> {
     let failed = |e: png::EncodingError| ReportError::Drawing(e.to_string());
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, width, height);

@@ -22,7 +22,10 @@ pub struct Table {
 impl Table {
     /// A table with these columns.
     pub fn new<S: Into<String>>(columns: impl IntoIterator<Item = (S, Align)>) -> Self {
-        Table { columns: columns.into_iter().map(|(title, align)| (title.into(), align)).collect(), rows: Vec::new() }
+        Table {
+            columns: columns.into_iter().map(|(title, align)| (title.into(), align)).collect(),
+            rows: Vec::new(),
+        }
     }
 
     /// Adds a row; missing cells are empty.

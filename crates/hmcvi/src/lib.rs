@@ -12,3 +12,8 @@ pub mod potential;
 pub mod run;
 pub mod train;
 pub mod vi;
+
+/// The library example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;

@@ -81,7 +81,8 @@ impl Bound {
             // Half along the gradient, so that the derivative is not small by chance, half anywhere
             // on its side.
             let spread = length(&noise).copysign(dot(gradient, &noise));
-            let direction: Vec<f64> = gradient.iter().zip(&noise).map(|(g, n)| g / size + n / spread).collect();
+            let direction: Vec<f64> =
+                gradient.iter().zip(&noise).map(|(g, n)| g / size + n / spread).collect();
             let norm = length(&direction);
             let direction: Vec<f64> = direction.iter().map(|d| d / norm).collect();
             let exact = dot(gradient, &direction);
@@ -100,8 +101,8 @@ impl Bound {
     }
 }
 
-/// Checks all tensors and returns the largest error.
-fn check(settings: ChainSettings, entropies: Entropies, activation: Activation) -> f64 {
+/// Checks all tensors.
+fn check(settings: ChainSettings, entropies: Entropies, activation: Activation) {
     let what = format!("{} {entropies:?}", describe(&settings));
     let (errors, path) = Bound::new(settings, entropies, activation).errors();
     for (name, error) in &errors {
@@ -111,37 +112,32 @@ fn check(settings: ChainSettings, entropies: Entropies, activation: Activation) 
         let seen = (path.contains(&0.0), path.contains(&1.0));
         assert_eq!(seen, (true, true), "{what}: rejected and accepted proposals occur");
     }
-    errors.iter().map(|(_, e)| *e).fold(0.0, f64::max)
 }
 
 #[test]
 fn every_combinations_gradient_agrees_with_finite_differences() {
     for settings in combinations() {
-        let error = check(settings, Entropies::ClosedForm, Activation::Tanh);
-        if std::env::var("SHOW").is_ok() { eprintln!("{error:.1e} {}", describe(&settings)); }
+        check(settings, Entropies::ClosedForm, Activation::Tanh);
     }
 }
 
 #[test]
 fn gradients_with_sampled_entropies_agree_with_finite_differences() {
     for settings in combinations() {
-        let error = check(settings, Entropies::Sampled, Activation::Softplus);
-        if std::env::var("SHOW").is_ok() { eprintln!("{error:.1e} {}", describe(&settings)); }
+        check(settings, Entropies::Sampled, Activation::Softplus);
     }
 }
 
 #[test]
 fn gradients_through_rectified_layers_agree_with_finite_differences() {
     for settings in combinations().into_iter().filter(|s| s.acceptance == Acceptance::Network) {
-        let error = check(settings, Entropies::ClosedForm, Activation::Relu);
-        if std::env::var("SHOW").is_ok() { eprintln!("{error:.1e} {}", describe(&settings)); }
+        check(settings, Entropies::ClosedForm, Activation::Relu);
     }
 }
 
 #[test]
 fn the_elbos_gradient_agrees_with_finite_differences() {
     for entropies in [Entropies::ClosedForm, Entropies::Sampled] {
-        let error = check(ChainSettings::basic(), entropies, Activation::Tanh);
-        if std::env::var("SHOW").is_ok() { eprintln!("{error:.1e} basic"); }
+        check(ChainSettings::basic(), entropies, Activation::Tanh);
     }
 }

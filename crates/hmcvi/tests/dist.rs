@@ -55,7 +55,8 @@ fn the_gaussian_density_is_the_textbook_one() {
     // The standard Gaussian: -½ |x|² - log 2π in two dimensions.
     let standard = Gaussian::standard(&graph, 2).log_prob(x);
     let found = evaluate(&graph, 10, &[("x", &points)], &[("log_prob", standard)]);
-    let expected: Vec<f64> = points.chunks(2).map(|p| -0.5 * (p[0] * p[0] + p[1] * p[1]) - TAU.ln()).collect();
+    let expected: Vec<f64> =
+        points.chunks(2).map(|p| -0.5 * (p[0] * p[0] + p[1] * p[1]) - TAU.ln()).collect();
     assert_close("standard log density", &found["log_prob"], &expected, 1e-13);
 }
 
@@ -74,7 +75,8 @@ fn gaussian_draws_have_the_moments_and_the_entropy_of_their_density() {
         let squares: Vec<f64> = x.iter().map(|x| (x - MEAN[i]).powi(2)).collect();
         assert_mean("variance", &squares, LOG_VARIANCE[i].exp());
     }
-    let products: Vec<f64> = column(0).iter().zip(column(1)).map(|(a, b)| (a - MEAN[0]) * (b - MEAN[1])).collect();
+    let products: Vec<f64> =
+        column(0).iter().zip(column(1)).map(|(a, b)| (a - MEAN[0]) * (b - MEAN[1])).collect();
     assert_mean("covariance", &products, 0.0);
     // ½ Σ (log σ² + 1 + log 2π)
     let entropy = LOG_VARIANCE.iter().map(|l| 0.5 * (l + 1.0 + TAU.ln())).sum();
@@ -117,7 +119,8 @@ fn grey_values_have_the_cross_entropy_of_their_rates() {
     let found = evaluate(&graph, 4, &[("x", &grey)], &[("log_prob", bernoulli.log_prob(x))]);
     // Σ x log p + (1 - x) log(1 - p)
     let one = |x: f64, l: f64| x * probability(l).ln() + (1.0 - x) * (1.0 - probability(l)).ln();
-    let expected: Vec<f64> = grey.chunks(5).map(|x| x.iter().zip(LOGITS).map(|(x, l)| one(*x, l)).sum()).collect();
+    let expected: Vec<f64> =
+        grey.chunks(5).map(|x| x.iter().zip(LOGITS).map(|(x, l)| one(*x, l)).sum()).collect();
     assert_close("cross-entropy", &found["log_prob"], &expected, 1e-13);
 }
 
@@ -126,7 +129,8 @@ fn extreme_logits_keep_a_finite_log_probability() {
     let graph = Graph::new();
     let (x, logits) = (graph.batch_input("x", 1), graph.batch_input("logits", 1));
     let log_prob = Bernoulli { logits }.log_prob(x);
-    let inputs: &[(&str, &[f64])] = &[("x", &[0.0, 1.0, 0.0, 1.0]), ("logits", &[800.0, 800.0, -800.0, -800.0])];
+    let inputs: &[(&str, &[f64])] =
+        &[("x", &[0.0, 1.0, 0.0, 1.0]), ("logits", &[800.0, 800.0, -800.0, -800.0])];
     let found = evaluate(&graph, 4, inputs, &[("log_prob", log_prob)]);
     // log(1 - σ(l)) = -l and log σ(l) = 0 for large l, by symmetry for small ones.
     assert_close("log probability", &found["log_prob"], &[-800.0, 0.0, 0.0, -800.0], 1e-12);

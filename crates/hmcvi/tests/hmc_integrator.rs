@@ -114,7 +114,8 @@ fn a_trajectory_preserves_volume() {
         let rows = BASES * 16;
         let given: &[(&str, &[f64])] = &[("z", &inputs.0), ("v", &inputs.1)];
         let found = evaluate(&graph, rows, given, &[("z", end.z), ("v", end.v)]);
-        let value = |row: usize, k: usize| if k < 2 { found["z"][2 * row + k] } else { found["v"][2 * row + k - 2] };
+        let value =
+            |row: usize, k: usize| if k < 2 { found["z"][2 * row + k] } else { found["v"][2 * row + k - 2] };
         for base in 0..BASES {
             let derivative = |coordinate: usize, k: usize| -> f64 {
                 let row = |i| base * 16 + coordinate * 4 + i;

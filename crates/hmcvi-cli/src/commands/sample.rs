@@ -79,7 +79,8 @@ type Pictures = (Vec<f32>, Vec<usize>, usize);
 fn prior(model: &mut Model, arguments: &Arguments) -> Result<Pictures, Failure> {
     let count = arguments.count as usize;
     let z = prior_draws(model.spec.model.latent, count, arguments.seed);
-    let mut decoder = Decoder::new(&model.spec, model.data.train().pixels(), arguments.trained.machine.threads)?;
+    let mut decoder =
+        Decoder::new(&model.spec, model.data.train().pixels(), arguments.trained.machine.threads)?;
     let values = decoder.means(&mut model.checkpoint.store, &z)?;
     Ok((values, vec![count], (count as f64).sqrt().ceil() as usize))
 }
@@ -89,7 +90,14 @@ fn reconstructions(model: &mut Model, arguments: &Arguments) -> Result<Pictures,
     let (spec, threads, pixels) = (&model.spec, arguments.trained.machine.threads, images.pixels());
     let binary = fixed_draw(&images, spec.data.binarisation, spec.data.pixel_scale, TEST_SEED, 0);
     let store = &mut model.checkpoint.store;
-    let chains = BoundEvaluator::new(spec, pixels, threads)?.run(store, &binary, images.len(), arguments.seed, 0, |_| ())?;
+    let chains = BoundEvaluator::new(spec, pixels, threads)?.run(
+        store,
+        &binary,
+        images.len(),
+        arguments.seed,
+        0,
+        |_| (),
+    )?;
     let mut decoder = Decoder::new(spec, pixels, threads)?;
     let scale = f32::from(binary.iter().copied().max().unwrap_or(1).max(1));
     let originals = binary.iter().map(|b| f32::from(*b) / scale).collect();

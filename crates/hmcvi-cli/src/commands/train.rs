@@ -70,13 +70,18 @@ fn understand(context: &Context, arguments: &Arguments) -> Result<Job, Failure> 
     }
     if let Some(from) = arguments.init_from.as_ref().or(spec.train.init_from.as_ref()) {
         if !from.exists() {
-            let text = format!("`train.init_from` is {}, which is not there; give a run directory or a checkpoint", from.display());
+            let text = format!(
+                "`train.init_from` is {}, which is not there; give a run directory or a checkpoint",
+                from.display()
+            );
             return Err(Failure::Usage(text));
         }
         spec.train.init_from = Some(std::path::absolute(from).unwrap_or_else(|_| from.clone()));
     }
     spec.check()?;
-    let stem = || Path::new(&arguments.target).file_stem().map_or("run".into(), |s| s.to_string_lossy().into_owned());
+    let stem = || {
+        Path::new(&arguments.target).file_stem().map_or("run".into(), |s| s.to_string_lossy().into_owned())
+    };
     let name = || spec.preset.clone().unwrap_or_else(stem);
     let out = arguments.out.clone().unwrap_or_else(|| format!("runs/{}-{}", name(), spec.seed).into());
     Ok(Job { spec, out })

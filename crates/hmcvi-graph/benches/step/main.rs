@@ -48,7 +48,9 @@ fn parse() -> Result<Arguments, String> {
         let mut value = || words.next().ok_or(format!("{word} needs a value"));
         let number = |text: String| text.parse::<usize>().map_err(|_| format!("{text} is not a number"));
         match word.as_str() {
-            "--batch" => a.batches = value()?.split(',').map(|t| number(t.into())).collect::<Result<_, _>>()?,
+            "--batch" => {
+                a.batches = value()?.split(',').map(|t| number(t.into())).collect::<Result<_, _>>()?
+            }
             "--hmc-steps" => a.sizes.hmc_steps = number(value()?)?,
             "--leapfrog-steps" => a.sizes.leapfrog_steps = number(value()?)?,
             "--threads" => a.threads = number(value()?)?,
@@ -219,8 +221,25 @@ fn plain_products(threads: usize) -> f64 {
             // SAFETY: the slices have the sizes and strides that are given.
             unsafe {
                 gemm::gemm(
-                    m, n, k, c.as_mut_ptr(), 1, n as isize, false, a.as_ptr(), 1, k as isize, b.as_ptr(), 1,
-                    n as isize, 0.0, 1.0, false, false, false, gemm::Parallelism::None,
+                    m,
+                    n,
+                    k,
+                    c.as_mut_ptr(),
+                    1,
+                    n as isize,
+                    false,
+                    a.as_ptr(),
+                    1,
+                    k as isize,
+                    b.as_ptr(),
+                    1,
+                    n as isize,
+                    0.0,
+                    1.0,
+                    false,
+                    false,
+                    false,
+                    gemm::Parallelism::None,
                 );
             }
         };

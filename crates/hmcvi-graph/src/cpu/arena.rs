@@ -32,7 +32,8 @@ impl<T: Real> Arena<T> {
     pub(super) fn new(len: usize) -> Self {
         let bytes = (len * size_of::<T>()).max(LINE);
         let align = if bytes >= HUGE_PAGE { HUGE_PAGE } else { LINE };
-        let layout = Layout::from_size_align(bytes.next_multiple_of(align), align).expect("memory of a sane size");
+        let layout =
+            Layout::from_size_align(bytes.next_multiple_of(align), align).expect("memory of a sane size");
         // SAFETY: the layout is not empty; zero bits are the number zero.
         let memory = unsafe { alloc_zeroed(layout) };
         let Some(start) = NonNull::new(memory.cast::<T>()) else { handle_alloc_error(layout) };

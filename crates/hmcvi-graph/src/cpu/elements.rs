@@ -97,7 +97,14 @@ pub(super) unsafe fn map2<T: Real>(len: usize, a: *const T, b: *const T, to: *mu
 }
 
 #[inline(always)]
-pub(super) unsafe fn map3<T: Real>(len: usize, a: *const T, b: *const T, c: *const T, to: *mut T, f: impl Fn(T, T, T) -> T) {
+pub(super) unsafe fn map3<T: Real>(
+    len: usize,
+    a: *const T,
+    b: *const T,
+    c: *const T,
+    to: *mut T,
+    f: impl Fn(T, T, T) -> T,
+) {
     for at in (0..len).step_by(WIDTH) {
         let count = WIDTH.min(len - at);
         // SAFETY: the caller vouches for `len` values, of which these are some.

@@ -267,7 +267,14 @@ impl<T: Real> Accumulate<'_, T> {
     /// Packs columns `from .. from + width` of one operand of rows `start .. start + depth` (counted
     /// over all terms) into rows of `padded` values.
     #[inline(always)]
-    unsafe fn pack(&self, left: bool, range: (usize, usize), columns: (usize, usize), padded: usize, to: *mut T) {
+    unsafe fn pack(
+        &self,
+        left: bool,
+        range: (usize, usize),
+        columns: (usize, usize),
+        padded: usize,
+        to: *mut T,
+    ) {
         let (from, width) = columns;
         let (mut term, mut row) = (range.0 / self.depth, range.0 % self.depth);
         for p in 0..range.1 {

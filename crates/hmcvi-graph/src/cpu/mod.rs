@@ -349,7 +349,8 @@ fn shards(rows: usize, options: &CpuOptions) -> usize {
 
 fn gathers(plan: &Plan) -> impl Iterator<Item = (usize, usize)> + '_ {
     let rows = plan.stages.iter().filter_map(|s| if let Stage::Rows(rows) = s { Some(rows) } else { None });
-    let groups = rows.flat_map(|r| &r.steps).filter_map(|s| if let Step::Group(g) = s { Some(g) } else { None });
+    let groups =
+        rows.flat_map(|r| &r.steps).filter_map(|s| if let Step::Group(g) = s { Some(g) } else { None });
     groups.flat_map(|g| &g.sources).filter_map(|s| match s {
         Source::Gather { data, index } => Some((*data, *index)),
         _ => None,

@@ -55,23 +55,31 @@ pub(super) fn prepare(plan: &Plan, stage: &Stage, lanes: usize) -> Prepared {
         _ => None,
     };
     match stage {
-        Stage::Fixed { waves } => Prepared::Fixed(waves.iter().map(|steps| {
-            let address = |view: View| match view.base {
-                Base::Fixed(i) => (0, plan.fixed_offsets[i] + view.offset),
-                Base::Parameter(i) => (1 + i, view.offset),
-                // Inputs and constants are never written, outputs never read.
-                _ => (usize::MAX, 0),
-            };
-            let codes: Vec<_> = steps.iter().map(|step| code(step, &address)).collect();
-            let tasks: Vec<_> =
-                codes.iter().enumerate().flat_map(|(step, code)| tasks(step, code.as_ref())).collect();
-            let elements = tasks.iter().map(|(step, rows)| match &codes[*step] {
-                Some(code) => rows.len() * code.cols(),
-                // A product is worth a thread.
-                None => TASK,
-            });
-            Wave { is_parallel: elements.sum::<usize>() > TASK, tasks, codes }
-        }).collect()),
+        Stage::Fixed { waves } => Prepared::Fixed(
+            waves
+                .iter()
+                .map(|steps| {
+                    let address = |view: View| match view.base {
+                        Base::Fixed(i) => (0, plan.fixed_offsets[i] + view.offset),
+                        Base::Parameter(i) => (1 + i, view.offset),
+                        // Inputs and constants are never written, outputs never read.
+                        _ => (usize::MAX, 0),
+                    };
+                    let codes: Vec<_> = steps.iter().map(|step| code(step, &address)).collect();
+                    let tasks: Vec<_> = codes
+                        .iter()
+                        .enumerate()
+                        .flat_map(|(step, code)| tasks(step, code.as_ref()))
+                        .collect();
+                    let elements = tasks.iter().map(|(step, rows)| match &codes[*step] {
+                        Some(code) => rows.len() * code.cols(),
+                        // A product is worth a thread.
+                        None => TASK,
+                    });
+                    Wave { is_parallel: elements.sum::<usize>() > TASK, tasks, codes }
+                })
+                .collect(),
+        ),
         Stage::Rows(rows) => {
             let address = |view: View| match view.base {
                 Base::Tile(i) => (0, rows.offsets[i]),
@@ -82,7 +90,8 @@ pub(super) fn prepare(plan: &Plan, stage: &Stage, lanes: usize) -> Prepared {
             let mut packed = vec![0];
             let mut packs = Vec::new();
             for (i, pack) in rows.packs.iter().enumerate() {
-                packed.push(packed[i] + matmul::packed_len(lanes, pack.depth, pack.cols).next_multiple_of(16));
+                packed
+                    .push(packed[i] + matmul::packed_len(lanes, pack.depth, pack.cols).next_multiple_of(16));
                 // Whole panels, several of them to a task.
                 let cols = (TASK / pack.depth).next_multiple_of(2 * lanes).max(2 * lanes);
                 let starts = (0..pack.cols).step_by(cols);
@@ -116,4 +125,3 @@ pub(super) fn sums_scratch(step: &Step, lanes: usize) -> usize {
         _ => 0,
     }
 }
-

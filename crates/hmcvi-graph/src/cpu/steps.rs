@@ -88,15 +88,18 @@ impl<T: Real> Engine<T> {
                     }));
                     // SAFETY: the shard's sums belong to this task.
                     let c = unsafe { self.memory.target(into.target, frame.shard).add(into.row * cols) };
-                    T::run_accumulate(self.arch, Accumulate {
-                        terms: &worker.terms,
-                        depth: rows,
-                        rows: into.rows,
-                        cols: *cols,
-                        c,
-                        add: !(into.first && frame.first_tile),
-                        scratch: worker.sums.as_mut_ptr(),
-                    });
+                    T::run_accumulate(
+                        self.arch,
+                        Accumulate {
+                            terms: &worker.terms,
+                            depth: rows,
+                            rows: into.rows,
+                            cols: *cols,
+                            c,
+                            add: !(into.first && frame.first_tile),
+                            scratch: worker.sums.as_mut_ptr(),
+                        },
+                    );
                 }
                 _ => unreachable!("products of fixed matrices are in fixed stages"),
             }
@@ -119,7 +122,8 @@ impl<T: Real> Engine<T> {
             let (left, right) = (self.memory.first(frame, a), self.memory.first(frame, b));
             let (c, scratch) = (self.memory.first(frame, *out), worker.sums.as_mut_ptr());
             if *transpose == Transpose::Left {
-                let term = SumTerm { a: left, a_stride: a.stride, b: right, b_stride: b.stride, negative: false };
+                let term =
+                    SumTerm { a: left, a_stride: a.stride, b: right, b_stride: b.stride, negative: false };
                 let terms = &[term];
                 let (depth, rows, cols) = (a_size[0], a_size[1], b_size[1]);
                 T::run_accumulate(self.arch, Accumulate { terms, depth, rows, cols, c, add: false, scratch });

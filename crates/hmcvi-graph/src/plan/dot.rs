@@ -8,7 +8,8 @@ use crate::op::Op;
 impl Program {
     /// The program's expressions in the Graphviz language: rows blue, fixed values grey.
     pub fn graphviz(&self) -> String {
-        let mut text = String::from("digraph program {\n  node [shape=box, style=filled, fontname=\"sans-serif\"];\n");
+        let mut text =
+            String::from("digraph program {\n  node [shape=box, style=filled, fontname=\"sans-serif\"];\n");
         for (id, node) in self.plan.nodes.iter().enumerate() {
             let detail = match &node.op {
                 Op::Input(name) | Op::Parameter(name) => format!(" {name}"),
@@ -20,7 +21,12 @@ impl Program {
             };
             let colour = if node.shape.is_batch() { "lightblue" } else { "lightgrey" };
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "  n{id} [label=\"{}{detail}\\n{}\", fillcolor={colour}];", node.op.name(), node.shape);
+            let _ = writeln!(
+                text,
+                "  n{id} [label=\"{}{detail}\\n{}\", fillcolor={colour}];",
+                node.op.name(),
+                node.shape
+            );
             for arg in &node.args {
                 let _ = writeln!(text, "  n{arg} -> n{id};");
             }

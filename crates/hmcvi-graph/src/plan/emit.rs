@@ -226,9 +226,7 @@ impl<'a> Emitter<'a> {
         let at = |base| View { base, offset: 0, stride: node.shape.cols };
         match &node.op {
             Op::Input(name) => at(Base::Input(place(&mut self.leaves.inputs, name, node.shape))),
-            Op::Parameter(name) => {
-                at(Base::Parameter(place(&mut self.leaves.parameters, name, node.shape)))
-            }
+            Op::Parameter(name) => at(Base::Parameter(place(&mut self.leaves.parameters, name, node.shape))),
             Op::Constant(i) => at(Base::Constant(*i)),
             _ => {
                 let views = if node.shape.is_batch() { &self.tile_views } else { &self.views };

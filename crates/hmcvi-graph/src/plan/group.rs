@@ -65,7 +65,9 @@ impl<'e, 'a> GroupBuilder<'e, 'a> {
         }
         for sink in &mut sinks {
             match sink {
-                Sink::Store(v, _) | Sink::SumCols(v, _) | Sink::LogSumExp(v, _) | Sink::SumRows(v, _) => number(v),
+                Sink::Store(v, _) | Sink::SumCols(v, _) | Sink::LogSumExp(v, _) | Sink::SumRows(v, _) => {
+                    number(v)
+                }
                 Sink::Accumulate { value, .. } => number(value),
             }
         }

@@ -84,7 +84,13 @@ impl fmt::Display for Program {
         for (i, stage) in plan.stages.iter().enumerate() {
             match stage {
                 Stage::Fixed { waves } => {
-                    let name = if i == 0 { "prelude" } else if i == last { "finish" } else { "between" };
+                    let name = if i == 0 {
+                        "prelude"
+                    } else if i == last {
+                        "finish"
+                    } else {
+                        "between"
+                    };
                     writeln!(f, "{name} (fixed stage {fixed}): {} waves", waves.len())?;
                     fixed += 1;
                     for (w, wave) in waves.iter().enumerate() {
@@ -93,7 +99,12 @@ impl fmt::Display for Program {
                     }
                 }
                 Stage::Rows(stage) => {
-                    writeln!(f, "row stage {rows}: {} steps, {} packed operands", stage.steps.len(), stage.packs.len())?;
+                    writeln!(
+                        f,
+                        "row stage {rows}: {} steps, {} packed operands",
+                        stage.steps.len(),
+                        stage.packs.len()
+                    )?;
                     rows += 1;
                     for (p, pack) in stage.packs.iter().enumerate() {
                         let transposed = if pack.transposed { "ᵀ" } else { "" };
@@ -164,10 +175,14 @@ fn write_group(f: &mut fmt::Formatter<'_>, plan: &Plan, group: &Group) -> fmt::R
     writeln!(f, "  group [{rows}, {cols}]: {count} instruction{}", if count == 1 { "" } else { "s" })?;
     let value = |v: usize| match group.sources.get(v) {
         None => format!("v{}", v - group.sources.len()),
-        Some(Source::Full(view) | Source::Row(view) | Source::Column(view) | Source::One(view)) => name(plan, *view),
+        Some(Source::Full(view) | Source::Row(view) | Source::Column(view) | Source::One(view)) => {
+            name(plan, *view)
+        }
         Some(Source::Literal(x)) => format!("{x}"),
         Some(Source::BatchSize) => "N".into(),
-        Some(Source::Gather { data, index }) => format!("{}[{}]", plan.data[*data].name, plan.indices[*index]),
+        Some(Source::Gather { data, index }) => {
+            format!("{}[{}]", plan.data[*data].name, plan.indices[*index])
+        }
         Some(Source::Draw(Draw::Normal, stream)) => format!("normal({stream})"),
         Some(Source::Draw(Draw::Uniform, stream)) => format!("uniform({stream})"),
         Some(Source::Target(t)) => format!("sum {t}"),

@@ -133,7 +133,9 @@ pub(crate) struct Target {
 
 pub(crate) enum Stage {
     /// Steps on parameters and sums; steps of one wave do not depend on each other.
-    Fixed { waves: Vec<Vec<Step>> },
+    Fixed {
+        waves: Vec<Vec<Step>>,
+    },
     Rows(RowStage),
 }
 
@@ -182,11 +184,24 @@ pub(crate) struct View {
 pub(crate) enum Step {
     Group(Group),
     /// `out = a · pack`, rows of a tile.
-    Product { a: View, pack: usize, out: View },
+    Product {
+        a: View,
+        pack: usize,
+        out: View,
+    },
     /// A product of two fixed matrices, given with their shapes `[rows, cols]`.
-    FixedProduct { transpose: Transpose, a: (View, [usize; 2]), b: (View, [usize; 2]), out: View },
+    FixedProduct {
+        transpose: Transpose,
+        a: (View, [usize; 2]),
+        b: (View, [usize; 2]),
+        out: View,
+    },
     /// Adds `Σ ± aᵀb` to rows of a target.
-    Accumulate { into: Block, cols: usize, terms: Vec<Term> },
+    Accumulate {
+        into: Block,
+        cols: usize,
+        terms: Vec<Term>,
+    },
 }
 
 /// Rows of a target that a sum goes to.
@@ -230,7 +245,10 @@ pub(crate) enum Source {
     One(View),
     Literal(f64),
     BatchSize,
-    Gather { data: usize, index: usize },
+    Gather {
+        data: usize,
+        index: usize,
+    },
     Draw(Draw, u16),
     /// A target, summed over the shards.
     Target(usize),
@@ -266,7 +284,11 @@ pub(crate) enum Sink {
     /// Sum over the rows of a fixed shape.
     SumRows(Value, View),
     /// Sum over the rows of the batch, into a target.
-    Accumulate { value: Value, into: Block, negative: bool },
+    Accumulate {
+        value: Value,
+        into: Block,
+        negative: bool,
+    },
 }
 
 impl Sink {

@@ -152,9 +152,7 @@ fn compact(nodes: &[Node], roots: &[Root]) -> (Vec<Node>, Vec<Root>) {
         kept.push(Node { op: node.op.clone(), args, shape: node.shape });
     }
     let renumber = |root: &Root| match root {
-        Root::Output { name, node } => {
-            Root::Output { name: name.clone(), node: new_id[*node as usize] }
-        }
+        Root::Output { name, node } => Root::Output { name: name.clone(), node: new_id[*node as usize] },
         Root::Update { parameter, node } => {
             Root::Update { parameter: new_id[*parameter as usize], node: new_id[*node as usize] }
         }

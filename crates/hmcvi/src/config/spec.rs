@@ -166,7 +166,8 @@ impl RunSpec {
                 .ok()
                 .and_then(|mut t| t.remove("value"))
                 .unwrap_or_else(|| toml::Value::String(text.into()));
-            assign(&mut table, key.trim(), value).ok_or_else(|| ConfigError::Assignment(assignment.into()))?;
+            assign(&mut table, key.trim(), value)
+                .ok_or_else(|| ConfigError::Assignment(assignment.into()))?;
         }
         let text = toml::to_string(&table).map_err(|e| ConfigError::Syntax(e.to_string()))?;
         Self::from_toml(&text)
@@ -189,7 +190,11 @@ impl RunSpec {
             }
         }
         if self.model.hidden.iter().any(|h| *h == 0 || *h > 65_536) || self.model.hidden.len() > 64 {
-            return wrong("model.hidden", format!("{:?}", self.model.hidden), "sizes from 1 to 65536, at most 64 layers");
+            return wrong(
+                "model.hidden",
+                format!("{:?}", self.model.hidden),
+                "sizes from 1 to 65536, at most 64 layers",
+            );
         }
         if self.chain.hmc_steps > 1000 || self.chain.leapfrog_steps > 1000 {
             let value = format!("{} x {}", self.chain.hmc_steps, self.chain.leapfrog_steps);

@@ -13,7 +13,12 @@ fn grey(graph: &Graph, scale: PixelScale, pixels: usize) -> Expr<'_> {
 }
 
 /// The rows of the data set `images` that the index `batch` names, binarised anew in every step.
-pub fn images_of_batch(graph: &Graph, binarisation: Binarisation, scale: PixelScale, pixels: usize) -> Expr<'_> {
+pub fn images_of_batch(
+    graph: &Graph,
+    binarisation: Binarisation,
+    scale: PixelScale,
+    pixels: usize,
+) -> Expr<'_> {
     let grey = grey(graph, scale, pixels);
     match binarisation {
         Binarisation::None => grey,
@@ -31,14 +36,23 @@ pub fn images_given(graph: &Graph, binarisation: Binarisation, scale: PixelScale
 }
 
 /// One fixed draw of all images: bytes 0 and 1, or the grey values where nothing is binarised.
-pub fn fixed_draw(images: &Images, binarisation: Binarisation, scale: PixelScale, seed: u64, draw: usize) -> Vec<u8> {
+pub fn fixed_draw(
+    images: &Images,
+    binarisation: Binarisation,
+    scale: PixelScale,
+    seed: u64,
+    draw: usize,
+) -> Vec<u8> {
     if binarisation == Binarisation::None {
         return images.bytes().to_vec();
     }
     let mut uniform = vec![0f32; images.pixels()];
     let mut bytes = Vec::with_capacity(images.bytes().len());
     for (row, pixels) in images.bytes().chunks(images.pixels()).enumerate() {
-        random::uniform(Key { seed, stream: STREAM_PIXELS, step: draw as u64, row: row as u32 }, &mut uniform);
+        random::uniform(
+            Key { seed, stream: STREAM_PIXELS, step: draw as u64, row: row as u32 },
+            &mut uniform,
+        );
         bytes.extend(pixels.iter().zip(&uniform).map(|(&byte, &u)| binarisation.pixel(scale, byte, u) as u8));
     }
     bytes

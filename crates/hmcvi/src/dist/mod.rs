@@ -7,4 +7,4 @@ pub use bernoulli::Bernoulli;
 pub use gaussian::Gaussian;
 
 /// `½ log 2π`
-pub(crate) const HALF_LOG_TWO_PI: f64 = 0.918_938_533_204_672_741_78;
+pub(crate) const HALF_LOG_TWO_PI: f64 = 0.918_938_533_204_672_8;

@@ -61,7 +61,11 @@ impl BoundEvaluator {
         }
         let options = CpuOptions { threads, ..CpuOptions::for_rows(ROWS) };
         let names = terms.iter().map(|(name, _)| *name).collect();
-        Ok(BoundEvaluator { executable: program.compile()?.on_cpu(options), latent: spec.model.latent, names })
+        Ok(BoundEvaluator {
+            executable: program.compile()?.on_cpu(options),
+            latent: spec.model.latent,
+            names,
+        })
     }
 
     /// Runs the chain once on all images of a set that was binarised beforehand. Different

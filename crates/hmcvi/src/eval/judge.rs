@@ -116,8 +116,14 @@ fn likelihood(
     for (i, image) in binary.chunks(images.pixels()).enumerate() {
         let of = |values: &'_ [f32]| values[i * d..(i + 1) * d].to_vec();
         let (mean, log_variance) = (of(&mean), of(&log_variance));
-        let found =
-            importance.run(store, image, (&mean, &log_variance), options.samples, spec.eval.seed, i as u64)?;
+        let found = importance.run(
+            store,
+            image,
+            (&mean, &log_variance),
+            options.samples,
+            spec.eval.seed,
+            i as u64,
+        )?;
         judgement.log_likelihoods.push(found.log_likelihood);
         sizes.push(found.effective_sample_size);
         stop(progress(Phase::Likelihood, i + 1, count))?;

@@ -8,7 +8,7 @@ mod statistics;
 
 pub use bound::{BoundEvaluator, Bounds};
 pub use decode::{Decoder, prior_draws};
-pub use importance::{ImportanceEvaluator, ImageLikelihood, log_mean_exp};
+pub use importance::{ImageLikelihood, ImportanceEvaluator, log_mean_exp};
 pub use judge::{JudgeOptions, Judgement, Phase, Progress, TEST_SEED, finite_estimate, judge};
 pub use statistics::estimate;
 

@@ -44,7 +44,8 @@ impl<'g> Leapfrog<'g> {
     pub fn step(&self, state: State<'g>) -> State<'g> {
         let half = self.step_size * 0.5;
         let kicked = state.v + half * state.force;
-        let moved = State::new(&self.potential, state.z + self.step_size * self.kinetic.velocity(kicked), kicked);
+        let moved =
+            State::new(&self.potential, state.z + self.step_size * self.kinetic.velocity(kicked), kicked);
         moved.with_momentum(kicked + half * moved.force)
     }
 

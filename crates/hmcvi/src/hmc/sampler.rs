@@ -27,7 +27,14 @@ pub struct SamplerSettings {
 
 impl Default for SamplerSettings {
     fn default() -> Self {
-        SamplerSettings { step_size: 0.1, leapfrog_steps: 10, alpha: 0.0, mass: Vec::new(), accept: true, seed: 1 }
+        SamplerSettings {
+            step_size: 0.1,
+            leapfrog_steps: 10,
+            alpha: 0.0,
+            mass: Vec::new(),
+            accept: true,
+            seed: 1,
+        }
     }
 }
 
@@ -77,7 +84,7 @@ pub struct Samples {
 impl Samples {
     /// Number of steps.
     pub fn steps(&self) -> usize {
-        if self.chains == 0 { 0 } else { self.energy.len() / self.chains }
+        self.energy.len().checked_div(self.chains).unwrap_or(0)
     }
 
     /// Share of accepted proposals.

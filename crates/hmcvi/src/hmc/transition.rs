@@ -50,6 +50,9 @@ impl<'g> Transition<'g> {
         } else {
             (proposal, state.z.graph().constant(1.0))
         };
-        (next, Info { u, proposal, energy_error: diverging.select(f64::INFINITY, error), accepted, diverging })
+        (
+            next,
+            Info { u, proposal, energy_error: diverging.select(f64::INFINITY, error), accepted, diverging },
+        )
     }
 }

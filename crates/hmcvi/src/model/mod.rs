@@ -56,7 +56,8 @@ impl<'g> Vae<'g> {
 
     /// `q_0(z_0 | x)`
     pub fn encoder(&self, x: Expr<'g>) -> Gaussian<'g> {
-        let network = Network { name: "encoder", hidden: &self.settings.hidden, activation: Activation::Relu };
+        let network =
+            Network { name: "encoder", hidden: &self.settings.hidden, activation: Activation::Relu };
         network.gaussian(&self.parameters, x, self.settings.latent)
     }
 

@@ -59,7 +59,12 @@ impl Network<'_> {
     }
 
     /// A diagonal Gaussian whose mean and log variance the network gives.
-    pub fn gaussian<'g>(&self, parameters: &Parameters<'g>, input: Expr<'g>, dimension: usize) -> Gaussian<'g> {
+    pub fn gaussian<'g>(
+        &self,
+        parameters: &Parameters<'g>,
+        input: Expr<'g>,
+        dimension: usize,
+    ) -> Gaussian<'g> {
         let output = self.apply(parameters, input, 2 * dimension);
         Gaussian {
             mean: output.slice_cols(0, dimension),

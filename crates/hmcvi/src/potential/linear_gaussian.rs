@@ -25,9 +25,18 @@ impl LinearGaussian {
     /// # Panics
     /// If the sizes do not fit or the noise is not positive.
     pub fn new(latent: usize, weights: &[f64], offset: &[f64], noise: f64) -> Self {
-        assert!(latent > 0 && weights.len() == latent * offset.len(), "weights need latent · observed values");
+        assert!(
+            latent > 0 && weights.len() == latent * offset.len(),
+            "weights need latent · observed values"
+        );
         assert!(noise > 0.0, "the noise must be positive");
-        LinearGaussian { latent, observed: offset.len(), weights: weights.into(), offset: offset.into(), noise }
+        LinearGaussian {
+            latent,
+            observed: offset.len(),
+            weights: weights.into(),
+            offset: offset.into(),
+            noise,
+        }
     }
 
     /// Dimension of `z`.
@@ -42,7 +51,8 @@ impl LinearGaussian {
 
     /// The observation that belongs to a latent value and standard normal noise.
     pub fn simulate(&self, z: &[f64], noise: &[f64]) -> Vec<f64> {
-        let mean = |j: usize| -> f64 { (0..self.latent).map(|i| z[i] * self.weights[i * self.observed + j]).sum() };
+        let mean =
+            |j: usize| -> f64 { (0..self.latent).map(|i| z[i] * self.weights[i * self.observed + j]).sum() };
         (0..self.observed).map(|j| mean(j) + self.offset[j] + self.noise * noise[j]).collect()
     }
 

@@ -66,11 +66,20 @@ impl Checkpoint {
         }
         let (store, metadata) = read_tensors(path)?;
         let text = metadata.get(KEY).map_or("", String::as_str);
-        let info: CheckpointInfo = serde_json::from_str(text)
-            .map_err(|e| DirectoryError::content(path, format!("metadata `{KEY}` is `{text}` ({e})"), "a checkpoint of hmcvi"))?;
+        let info: CheckpointInfo = serde_json::from_str(text).map_err(|e| {
+            DirectoryError::content(
+                path,
+                format!("metadata `{KEY}` is `{text}` ({e})"),
+                "a checkpoint of hmcvi",
+            )
+        })?;
         if info.schema != SCHEMA {
             let found = format!("a checkpoint of schema {}", info.schema);
-            return Err(DirectoryError::content(path, found, format!("schema {SCHEMA}; use the version that wrote it")));
+            return Err(DirectoryError::content(
+                path,
+                found,
+                format!("schema {SCHEMA}; use the version that wrote it"),
+            ));
         }
         Ok(Checkpoint { store, info })
     }

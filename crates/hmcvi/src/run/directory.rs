@@ -157,7 +157,8 @@ impl RunDirectory {
     fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<T, DirectoryError> {
         let file = self.file(name);
         let text = fs::read_to_string(&file).map_err(|e| DirectoryError::io(&file, "read", e))?;
-        serde_json::from_str(&text).map_err(|e| DirectoryError::content(&file, e, "a file of this version of hmcvi"))
+        serde_json::from_str(&text)
+            .map_err(|e| DirectoryError::content(&file, e, "a file of this version of hmcvi"))
     }
 
     fn write_json<T: Serialize>(&self, name: &str, value: &T) -> Result<(), DirectoryError> {

@@ -25,8 +25,9 @@ pub(super) fn read(path: &Path) -> Result<Vec<Epoch>, DirectoryError> {
     let text = std::fs::read_to_string(path).map_err(|source| DirectoryError::io(path, "read", source))?;
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
     let line = |(number, line): (usize, &str)| {
-        serde_json::from_str(line)
-            .map_err(|e| DirectoryError::content(path, format!("line {}: {e}", number + 1), "one epoch as JSON"))
+        serde_json::from_str(line).map_err(|e| {
+            DirectoryError::content(path, format!("line {}: {e}", number + 1), "one epoch as JSON")
+        })
     };
     whole.lines().enumerate().map(line).collect()
 }

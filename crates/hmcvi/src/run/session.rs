@@ -67,24 +67,35 @@ pub struct Outcome {
 }
 
 /// Begins a run at `path`.
-pub fn start(path: &Path, force: bool, begin: &Begin, watch: &mut dyn Watch) -> Result<Outcome, SessionError> {
+pub fn start(
+    path: &Path,
+    force: bool,
+    begin: &Begin,
+    watch: &mut dyn Watch,
+) -> Result<Outcome, SessionError> {
     RunDirectory::check_free(path, force)?;
     let trainer = new_trainer(begin)?;
     let directory = RunDirectory::create(path, &begin.spec, force)?;
     let info = info(begin, &trainer);
     directory.write_info(&info)?;
     watch.begin(&info, 0);
-    Session { directory, trainer, state: CheckpointInfo::default(), best: None, epochs: Vec::new() }.run(&begin.spec, watch)
+    Session { directory, trainer, state: CheckpointInfo::default(), best: None, epochs: Vec::new() }
+        .run(&begin.spec, watch)
 }
 
 /// Goes on with a run. Settings other than those of `train` have to be the ones it began with.
-pub fn resume(directory: &RunDirectory, begin: &Begin, watch: &mut dyn Watch) -> Result<Outcome, SessionError> {
+pub fn resume(
+    directory: &RunDirectory,
+    begin: &Begin,
+    watch: &mut dyn Watch,
+) -> Result<Outcome, SessionError> {
     let directory = directory.clone();
     directory.write_spec(&begin.spec)?;
     let (trainer, state) = match directory.has_checkpoint(Which::Last) {
         true => {
             let Checkpoint { store, info } = directory.checkpoint(Which::Last)?;
-            let seconds = directory.epochs()?.iter().rfind(|e| e.epoch <= info.epoch).map_or(0.0, |e| e.seconds);
+            let seconds =
+                directory.epochs()?.iter().rfind(|e| e.epoch <= info.epoch).map_or(0.0, |e| e.seconds);
             let (spec, data) = (&begin.spec, begin.data.clone());
             (Trainer::resume(spec, data, begin.threads, store, (info.epoch, info.step, seconds))?, info)
         }
@@ -169,7 +180,8 @@ impl Session {
     fn note(&mut self, epoch: &Epoch) -> bool {
         (self.state.schema, self.state.epoch, self.state.step) = (SCHEMA, epoch.epoch, epoch.step);
         let bound = epoch.validation.as_ref().and_then(|v| v.get("bound")).copied();
-        let better = |bound: f64| bound.is_finite() && self.state.best_validation_bound.is_none_or(|b| bound > b);
+        let better =
+            |bound: f64| bound.is_finite() && self.state.best_validation_bound.is_none_or(|b| bound > b);
         let best = bound.is_some_and(better);
         if best {
             (self.state.best_epoch, self.state.best_validation_bound) = (epoch.epoch, bound);

@@ -6,7 +6,7 @@ mod objective;
 mod schedule;
 mod trainer;
 
-pub use adam::{Adam, Update, add_adam_state, adam_updates};
+pub use adam::{Adam, Update, adam_updates, add_adam_state};
 pub use objective::Objective;
 pub use schedule::{Schedule, ScheduleKind};
 pub use trainer::{Batch, Observer, TrainError, Trainer};

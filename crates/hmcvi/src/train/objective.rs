@@ -74,7 +74,8 @@ impl<'g> Objective<'g> {
         let square = squares.unwrap_or_else(|| self.graph.constant(0.0));
         let proceed = square.is_finite();
         let rate = self.graph.scalar_input("learning_rate");
-        let mut program = self.graph.program().output("skipped", 1.0 - proceed).output("gradient_norm", square.sqrt());
+        let mut program =
+            self.graph.program().output("skipped", 1.0 - proceed).output("gradient_norm", square.sqrt());
         for (name, sum) in self.sums() {
             program = program.output(name, sum);
         }
@@ -97,6 +98,9 @@ impl<'g> Objective<'g> {
     pub fn energy_error_program(&self) -> Result<Program, CompileError> {
         let zero = self.graph.constant(0.0);
         let worst = self.chain.steps.iter().fold(zero, |w, s| w.max(s.info.energy_error.abs()));
-        self.graph.program().output("energy_error", worst.broadcast_to(hmcvi_graph::Shape::batch(1))).compile()
+        self.graph
+            .program()
+            .output("energy_error", worst.broadcast_to(hmcvi_graph::Shape::batch(1)))
+            .compile()
     }
 }

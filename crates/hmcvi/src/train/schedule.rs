@@ -59,7 +59,8 @@ mod tests {
             let schedule = Schedule { first: 3e-4, last: 7.5e-5, kind };
             assert!((schedule.rate(0.0) - 3e-4).abs() < 1e-12, "{kind:?}");
             assert!((schedule.rate(1.0) - 7.5e-5).abs() < 1e-12, "{kind:?}");
-            let falls = (0..100).all(|i| schedule.rate(f64::from(i) / 100.0) >= schedule.rate(f64::from(i + 1) / 100.0));
+            let falls = (0..100)
+                .all(|i| schedule.rate(f64::from(i) / 100.0) >= schedule.rate(f64::from(i + 1) / 100.0));
             assert!(falls, "{kind:?}");
         }
     }

@@ -30,17 +30,24 @@ pub enum TrainError {
     #[error("the {0} split of the data has no images")]
     NoImages(&'static str),
     /// No step size is small enough.
-    #[error("even a step size of 1e-7 makes simulations diverge; check the data and `init_from`, or lower `chain.leapfrog_steps`")]
+    #[error(
+        "even a step size of 1e-7 makes simulations diverge; check the data and `init_from`, or lower `chain.leapfrog_steps`"
+    )]
     NoStepSize,
     /// Too many updates in a row had a gradient that was not finite.
-    #[error("{0} updates in a row had a gradient that was not finite; lower `train.learning_rate.first` and resume")]
+    #[error(
+        "{0} updates in a row had a gradient that was not finite; lower `train.learning_rate.first` and resume"
+    )]
     Diverged(u64),
 }
 
 impl TrainError {
     /// Whether tensors to begin or go on with belong to another model.
     pub fn is_mismatch(&self) -> bool {
-        matches!(self, TrainError::Run(RunError::TensorShape { .. } | RunError::Missing { kind: "parameter", .. }))
+        matches!(
+            self,
+            TrainError::Run(RunError::TensorShape { .. } | RunError::Missing { kind: "parameter", .. })
+        )
     }
 }
 
@@ -103,7 +110,12 @@ pub struct Trainer {
 
 impl Trainer {
     /// Prepares training from the beginning; `init` holds an encoder and a decoder to begin with.
-    pub fn new(spec: &RunSpec, data: Arc<Dataset>, threads: usize, init: Option<&Store<f32>>) -> Result<Self, TrainError> {
+    pub fn new(
+        spec: &RunSpec,
+        data: Arc<Dataset>,
+        threads: usize,
+        init: Option<&Store<f32>>,
+    ) -> Result<Self, TrainError> {
         Trainer::prepare(spec, data, threads, init, true)
     }
 
@@ -161,7 +173,9 @@ impl Trainer {
         add_adam_state(&mut store, &parameters);
         let evaluation = evaluation_program(spec, pixels)?.on_cpu(cpu(EVALUATION_ROWS));
         let draws = if binarisation == Binarisation::Stochastic { spec.data.evaluation_draws } else { 1 };
-        let validation = (0..draws).map(|d| fixed_draw(data.validation(), binarisation, scale, VALIDATION_SEED, d)).collect();
+        let validation = (0..draws)
+            .map(|d| fixed_draw(data.validation(), binarisation, scale, VALIDATION_SEED, d))
+            .collect();
         let mut trainer = Trainer {
             spec: spec.clone(),
             data,
@@ -273,7 +287,7 @@ impl Trainer {
         let seconds = start.elapsed().as_secs_f64();
         self.seconds += seconds;
         let last = self.epoch == self.spec.train.epochs as u64;
-        let look = last || self.epoch % self.spec.train.validate_every as u64 == 0;
+        let look = last || self.epoch.is_multiple_of(self.spec.train.validate_every as u64);
         let validation = if look { Some(self.validate()?) } else { None };
         Ok(Some(Epoch {
             epoch: self.epoch,
@@ -334,7 +348,8 @@ const VALIDATION_SEED: u64 = 0x76a1;
 fn evaluation_program(spec: &RunSpec, pixels: usize) -> Result<hmcvi_graph::Program, CompileError> {
     let graph = Graph::new();
     let vae = Vae::new(&graph, &spec.model, pixels);
-    let chain = vae.infer(images_given(&graph, spec.data.binarisation, spec.data.pixel_scale, pixels), spec.chain);
+    let chain =
+        vae.infer(images_given(&graph, spec.data.binarisation, spec.data.pixel_scale, pixels), spec.chain);
     Objective::new(&graph, vae.parameters().all(), chain, spec.chain).evaluation_program()
 }
 
@@ -387,12 +402,15 @@ const COUNTED: [&str; 7] = [
     "final_momentum",
     "acceptance",
 ];
-const OVER_ROWS: [(&str, &str); 3] = [("accepted", "acceptance_rate"), ("step_size", "step_size"), ("alpha", "alpha")];
+const OVER_ROWS: [(&str, &str); 3] =
+    [("accepted", "acceptance_rate"), ("step_size", "step_size"), ("alpha", "alpha")];
 
 impl Sums {
     /// Adds a batch; returns its mean bound.
     fn add(&mut self, program: &Executable<f32>, rows: usize) -> f64 {
-        for name in COUNTED.into_iter().chain(["count", "diverging", "gradient_norm"]).chain(OVER_ROWS.map(|o| o.0)) {
+        for name in
+            COUNTED.into_iter().chain(["count", "diverging", "gradient_norm"]).chain(OVER_ROWS.map(|o| o.0))
+        {
             if program.output(name).is_some() {
                 *self.sums.entry(name).or_default() += scalar(program, name);
             }

@@ -25,14 +25,22 @@ impl<'g> Inference<'_, 'g> {
             Acceptance::None => return self.graph().constant(0.0),
             // min(0, ΔH) - min(0, -ΔH) = ΔH if accepted; the probabilities are equal if rejected.
             Acceptance::Simple => accepted.select(error, 0.0),
-            Acceptance::Network => self.network_log_reverse(accepted, error, next, time) - log_forward(accepted, error),
+            Acceptance::Network => {
+                self.network_log_reverse(accepted, error, next, time) - log_forward(accepted, error)
+            }
         };
         info.diverging.select(0.0, term)
     }
 
     /// `log P(A | s_t, t, x)`: the converged chain's probability `min(1, exp(H(s_t) - H(revHD(s_t))))`
     /// plus `tanh` of a network, clipped. Where that is 1 by theory, the network has no say.
-    fn network_log_reverse(&self, accepted: Expr<'g>, error: Expr<'g>, next: State<'g>, time: usize) -> Expr<'g> {
+    fn network_log_reverse(
+        &self,
+        accepted: Expr<'g>,
+        error: Expr<'g>,
+        next: State<'g>,
+        time: usize,
+    ) -> Expr<'g> {
         let time = self.graph().constant(time as f64);
         let inputs = Expr::concat_cols(&[self.context, next.z, next.v, time]);
         let network = Network { name: "acceptance", hidden: self.hidden, activation: self.activation };

@@ -139,7 +139,16 @@ impl<'g> Inference<'_, 'g> {
                 acceptance: zero,
             };
             let (steps, diverging) = (Vec::new(), zero);
-            return Chain { start, steps, end: start, terms, step_size: None, kinetic: None, alpha: None, diverging };
+            return Chain {
+                start,
+                steps,
+                end: start,
+                terms,
+                step_size: None,
+                kinetic: None,
+                alpha: None,
+                diverging,
+            };
         }
         let (kinetic, step_size) = (self.kinetic(), self.step_size());
         let alpha = self.settings.partial_momentum.then(|| self.alpha());
@@ -154,7 +163,10 @@ impl<'g> Inference<'_, 'g> {
             momentum_entropy,
             reverse_momentum: self.reverse_term(&steps),
             final_momentum: self.final_momentum(last.z).log_prob(last.v),
-            acceptance: sum(zero, steps.iter().enumerate().map(|(t, s)| self.acceptance_term(&s.info, s.after, t + 1))),
+            acceptance: sum(
+                zero,
+                steps.iter().enumerate().map(|(t, s)| self.acceptance_term(&s.info, s.after, t + 1)),
+            ),
         };
         let diverging = steps.iter().fold(zero, |any, step| any.max(step.info.diverging));
         let (step_size, kinetic) = (Some(step_size), Some(kinetic));

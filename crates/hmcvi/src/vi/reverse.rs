@@ -26,7 +26,8 @@ impl<'g> Inference<'_, 'g> {
 
     fn momentum_model(&self, name: &str, z: Expr<'g>, u: Option<Expr<'g>>, time: usize) -> Gaussian<'g> {
         let time = self.graph().constant(time as f64);
-        let inputs: Vec<Expr<'g>> = [Some(self.context), Some(z), Some(time), u].into_iter().flatten().collect();
+        let inputs: Vec<Expr<'g>> =
+            [Some(self.context), Some(z), Some(time), u].into_iter().flatten().collect();
         let network = Network { name, hidden: self.hidden, activation: self.activation };
         network.gaussian(self.parameters, Expr::concat_cols(&inputs), self.potential.dimension())
     }

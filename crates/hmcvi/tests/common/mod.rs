@@ -28,7 +28,8 @@ impl Compiled {
     /// Compiles expressions for at most `rows` rows. Those that are the same for all rows are
     /// repeated, so that every output has one row for each data point; sums stay as they are.
     pub(crate) fn new(graph: &Graph, rows: usize, outputs: &[(&str, Expr<'_>)]) -> Self {
-        let builder = outputs.iter().fold(graph.program(), |program, (name, value)| program.output(name, *value));
+        let builder =
+            outputs.iter().fold(graph.program(), |program, (name, value)| program.output(name, *value));
         let program = builder.compile().expect("the expressions make a program");
         let options = CpuOptions { threads: 1, ..CpuOptions::for_rows(rows) };
         let names = outputs.iter().map(|(name, _)| (*name).to_owned()).collect();
@@ -38,7 +39,8 @@ impl Compiled {
     /// Values of all outputs.
     pub(crate) fn run(&mut self, store: &mut Store<f64>, run: &Run<'_, f64>) -> Outputs {
         self.executable.run(store, run).expect("the run is given all that the program asks for");
-        let value = |name: &String| self.executable.output(name).expect("the program has this output").to_vec();
+        let value =
+            |name: &String| self.executable.output(name).expect("the program has this output").to_vec();
         self.names.iter().map(|name| (name.clone(), value(name))).collect()
     }
 }
@@ -94,7 +96,10 @@ pub(crate) fn mean_and_error(values: &[f64]) -> (f64, f64) {
 pub(crate) fn assert_mean(what: &str, values: &[f64], expected: f64) {
     let (mean, error) = mean_and_error(values);
     let distance = (mean - expected).abs() / error;
-    assert!(distance < STANDARD_ERRORS, "{what}: mean {mean} ± {error}, expected {expected}: {distance:.1} errors");
+    assert!(
+        distance < STANDARD_ERRORS,
+        "{what}: mean {mean} ± {error}, expected {expected}: {distance:.1} errors"
+    );
 }
 
 /// Checks that two lists of numbers agree within an absolute tolerance.
@@ -102,7 +107,10 @@ pub(crate) fn assert_mean(what: &str, values: &[f64], expected: f64) {
 pub(crate) fn assert_close(what: &str, found: &[f64], expected: &[f64], tolerance: f64) {
     assert_eq!(found.len(), expected.len(), "{what}");
     for (i, (a, b)) in found.iter().zip(expected).enumerate() {
-        assert!((a - b).abs() <= tolerance, "{what}, value {i}: found {a}, expected {b}, tolerance {tolerance}");
+        assert!(
+            (a - b).abs() <= tolerance,
+            "{what}, value {i}: found {a}, expected {b}, tolerance {tolerance}"
+        );
     }
 }
 
@@ -158,7 +166,14 @@ pub(crate) fn combinations() -> Vec<ChainSettings> {
             (true, Mass::Identity, Acceptance::Network),
         ] {
             let (hmc_steps, leapfrog_steps) = (3, 2);
-            all.push(ChainSettings { hmc_steps, leapfrog_steps, partial_momentum, mass, acceptance, step_size });
+            all.push(ChainSettings {
+                hmc_steps,
+                leapfrog_steps,
+                partial_momentum,
+                mass,
+                acceptance,
+                step_size,
+            });
         }
     }
     all

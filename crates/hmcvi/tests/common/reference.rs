@@ -246,7 +246,8 @@ impl Point<'_> {
             let u = (0..D).map(|i| alpha * state.1[i] + rest * v_samp[i]).collect();
             let start = (state.0.clone(), u);
             let p_accept = (-self.energy_error(&start)).exp().min(1.0);
-            let accepted = self.settings.acceptance == Acceptance::None || self.uniform(stream + 1) < p_accept;
+            let accepted =
+                self.settings.acceptance == Acceptance::None || self.uniform(stream + 1) < p_accept;
             let next = if accepted { self.hd(&start) } else { (start.0.clone(), negated(&start.1)) };
 
             // From here on only s_{t-1} = `state` and s_t = `next` are known, and which of the two

@@ -75,7 +75,9 @@ impl Comparison {
             ("in standard errors", Align::Right),
         ]);
         let show = |e: &Estimate| format!("{:.2} +- {:.2}", e.mean, e.standard_error);
-        for (name, q) in [("-log p(x) <= (bound)", &self.bound), ("-log p(x) ~ (importance sampling)", &self.nll)] {
+        for (name, q) in
+            [("-log p(x) <= (bound)", &self.bound), ("-log p(x) ~ (importance sampling)", &self.nll)]
+        {
             let gain = format!("{:.1}", q.gain_in_standard_errors);
             table.row([name.into(), show(&q.basic), show(&q.hmcvi), show(&q.gain), gain]);
         }
@@ -98,6 +100,10 @@ mod tests {
     fn the_error_of_a_gain_is_that_of_the_pairs() {
         // Images differ by hundreds of nats, their gains by none: 1 for each.
         let q = quantity(&[-100.0, -300.0, -200.0], &[-99.0, -299.0, -199.0]);
-        assert!((q.gain.mean - 1.0).abs() < 1e-12 && q.gain.standard_error < 1e-9 && q.basic.standard_error > 50.0);
+        assert!(
+            (q.gain.mean - 1.0).abs() < 1e-12
+                && q.gain.standard_error < 1e-9
+                && q.basic.standard_error > 50.0
+        );
     }
 }

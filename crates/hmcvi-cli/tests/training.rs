@@ -1,0 +1,127 @@
+//! Guard training from the command line: checkpoints, resuming, presets, interruption.
+
+mod common;
+
+use std::fs;
+
+use common::{SMALL, Sandbox, train};
+
+fn bytes(sandbox: &Sandbox, file: &str) -> Vec<u8> {
+    fs::read(sandbox.path().join(file)).unwrap_or_else(|e| panic!("{file}: {e}"))
+}
+
+#[test]
+fn a_resumed_run_ends_with_the_bytes_of_an_uninterrupted_one() {
+    let sandbox = Sandbox::new();
+    let constant = "train.learning_rate.kind=constant";
+    let begin = |out: &str, epochs: &str| {
+        let mut arguments = vec!["train", "hmcvi-5", "--out", out, "--quiet"];
+        arguments.extend(SMALL);
+        arguments.extend([constant, epochs]);
+        sandbox.succeed(&arguments);
+    };
+    begin("whole", "train.epochs=3");
+    // The schedule is constant, so that the length of the run does not enter the first epoch.
+    begin("parts", "train.epochs=1");
+    sandbox.succeed(&["resume", "parts", "--set", "train.epochs=3", "--quiet", "--threads", "1"]);
+    for file in ["last.safetensors", "best.safetensors", "config.toml"] {
+        assert!(
+            bytes(&sandbox, &format!("whole/{file}")) == bytes(&sandbox, &format!("parts/{file}")),
+            "{file}"
+        );
+    }
+    let lines = |run: &str| {
+        String::from_utf8(bytes(&sandbox, &format!("{run}/metrics.jsonl"))).map(|t| t.lines().count())
+    };
+    assert_eq!(lines("whole"), lines("parts"));
+}
+
+#[test]
+fn epochs_after_the_last_checkpoint_are_done_again() {
+    let sandbox = Sandbox::new();
+    train(&sandbox, "basic-2d", "run", 2);
+    let file = sandbox.path().join("run/metrics.jsonl");
+    let before = fs::read_to_string(&file).expect("metrics");
+    // As after a crash: an epoch that no checkpoint knows, and half a line.
+    let third = before.lines().last().expect("a line").replace("\"epoch\":2", "\"epoch\":3");
+    fs::write(&file, format!("{before}{third}\n{{\"epoch\":4,")).expect("written");
+    sandbox.succeed(&["resume", "run", "--quiet", "--set", "train.epochs=3"]);
+    let after = fs::read_to_string(&file).expect("metrics");
+    let epochs: Vec<u64> = after
+        .lines()
+        .map(|line| {
+            serde_json::from_str::<serde_json::Value>(line).expect("JSON")["epoch"]
+                .as_u64()
+                .expect("a number")
+        })
+        .collect();
+    assert_eq!(epochs, [1, 2, 3]);
+    assert!(after.starts_with(&before));
+}
+
+#[test]
+fn every_preset_trains_an_epoch_without_divergences() {
+    let sandbox = Sandbox::new();
+    let presets: serde_json::Value =
+        serde_json::from_str(&sandbox.succeed(&["presets", "--json"])).expect("JSON");
+    let presets = presets.as_array().expect("rows");
+    assert_eq!(presets.len(), 22);
+    for row in presets {
+        let preset = row["preset"].as_str().expect("a name");
+        let summary: serde_json::Value =
+            serde_json::from_str(&train(&sandbox, preset, preset, 1)).expect("JSON");
+        let bound = summary["best_validation_bound"].as_f64();
+        assert!(bound.is_some_and(|b| b.is_finite() && b > -2000.0 && b < 0.0), "{preset}: {summary}");
+        assert_eq!(
+            (summary["divergences"].as_u64(), summary["skipped"].as_u64()),
+            (Some(0), Some(0)),
+            "{preset}"
+        );
+    }
+}
+
+#[test]
+fn hmcvi_begins_with_the_model_it_is_given() {
+    let sandbox = Sandbox::new();
+    train(&sandbox, "basic-2d", "basic", 3);
+    let begin = |out: &str, more: &[&str]| {
+        let mut arguments = vec!["train", "hmcvi-1", "--out", out, "--json"];
+        arguments.extend(more);
+        arguments.extend(SMALL);
+        arguments.push("train.epochs=1");
+        let summary: serde_json::Value = serde_json::from_str(&sandbox.succeed(&arguments)).expect("JSON");
+        summary["best_validation_bound"].as_f64().expect("a bound")
+    };
+    assert!(begin("from", &["--init-from", "basic"]) > begin("nothing", &[]));
+    let text = sandbox
+        .fail(2, &["train", "hmcvi-11", "--init-from", "basic", "--out", "other", "--set", "data.limit=100"]);
+    assert!(text.contains("another model"), "{text}");
+    assert!(!sandbox.path().join("other").exists(), "a run that cannot begin leaves nothing behind");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_says_how_to_go_on_and_does() {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+    let sandbox = Sandbox::new();
+    let mut arguments = vec!["train", "basic-2d", "--out", "run"];
+    arguments.extend(SMALL);
+    arguments.push("train.epochs=1000000");
+    let mut child = sandbox.command(&arguments).stderr(Stdio::piped()).spawn().expect("the program starts");
+    let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
+    // Wait for an epoch, then ask the process that this test started to stop.
+    assert!(lines.any(|line| line.is_ok_and(|l| l.starts_with("epoch 2/"))));
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
+    let rest: Vec<String> = lines.map_while(Result::ok).collect();
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    assert!(rest.iter().any(|l| l.contains("hmcvi resume run")), "{rest:?}");
+    let done = fs::read_to_string(sandbox.path().join("run/metrics.jsonl")).expect("metrics").lines().count();
+    let epochs = format!("train.epochs={}", done + 1);
+    let text = sandbox.succeed(&["resume", "run", "--json", "--set", &epochs]);
+    let summary: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(
+        (summary["epochs"].as_u64(), summary["finished"].as_bool()),
+        (Some(done as u64 + 1), Some(true))
+    );
+}
