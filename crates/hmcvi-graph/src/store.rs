@@ -109,8 +109,11 @@ impl<T: Real> Store<T> {
             .map(|(name, t, bytes)| Ok((*name, TensorView::new(dtype, vec![t.rows, t.cols], bytes)?)))
             .collect::<Result<Vec<_>, _>>()
             .map_err(format)?;
-        let metadata = metadata.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
-        safetensors::serialize(views, Some(metadata)).map_err(format)
+        let metadata: std::collections::HashMap<_, _> =
+            metadata.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
+        // An empty header entry is not read back by all versions of the format.
+        let metadata = (!metadata.is_empty()).then_some(metadata);
+        safetensors::serialize(views, metadata).map_err(format)
     }
 
     /// Tensors and text from the safetensors format. f32 and f64 tensors with one or two

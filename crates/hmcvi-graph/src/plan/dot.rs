@@ -19,6 +19,7 @@ impl Program {
                 Op::SliceCols(start) | Op::SliceRows(start) => format!(" from {start}"),
                 _ => String::new(),
             };
+            let detail = detail.replace('\\', "\\\\").replace('"', "\\\"");
             let colour = if node.shape.is_batch() { "lightblue" } else { "lightgrey" };
             // Writing to a string cannot fail.
             let _ = writeln!(

@@ -72,10 +72,6 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    pub(super) fn last_level(&self) -> usize {
-        self.analysis.level.iter().copied().max().unwrap_or(0)
-    }
-
     pub(super) fn take_tile_buffers(&mut self) -> Vec<usize> {
         std::mem::take(&mut self.tile_buffers)
     }

@@ -35,14 +35,16 @@ pub(super) struct Analysis {
     pub(super) targets: Vec<(NodeId, Vec<Summand>)>,
     /// Nodes that exist only as summands of a target.
     pub(super) merged: Vec<bool>,
+    /// Level of the last fixed stage, which comes after all row stages: its updates must not be
+    /// seen by any of them.
+    pub(super) last: usize,
 }
 
 impl Analysis {
     /// Moves fixed values to the last stage that computes them in time for their users, so that
     /// nothing is kept through a row stage that could be computed after it.
     fn postpone(&mut self) {
-        let last = self.level.iter().copied().max().unwrap_or(0);
-        let mut latest = vec![last; self.nodes.len()];
+        let mut latest = vec![self.last; self.nodes.len()];
         for id in (0..self.nodes.len()).rev() {
             if self.is_fixed_member(id as NodeId) && !self.target.contains_key(&(id as NodeId)) {
                 self.level[id] = latest[id];
@@ -67,9 +69,9 @@ pub(super) fn is_given(op: &Op) -> bool {
 /// Plans a program for some roots.
 pub(super) fn plan(nodes: &[Node], constants: Vec<Arc<[f64]>>, roots: &[Root]) -> Plan {
     let (nodes, roots) = compact(nodes, roots);
-    let analysis = analyse(nodes);
+    let analysis = analyse(nodes, &roots);
     let mut emitter = Emitter::new(&analysis, &roots);
-    let last = emitter.last_level();
+    let last = analysis.last;
     let mut stages = Vec::new();
     for level in 0..=last {
         stages.push(Stage::Fixed { waves: emitter.fixed_stage(level, level == last) });
@@ -79,9 +81,6 @@ pub(super) fn plan(nodes: &[Node], constants: Vec<Arc<[f64]>>, roots: &[Root]) -
             let clears = emitter.clears_at(level);
             stages.push(Stage::Rows(RowStage { clears, packs, steps, offsets, width }));
         }
-    }
-    if matches!(stages.last(), Some(Stage::Rows(_))) {
-        stages.push(Stage::Fixed { waves: Vec::new() });
     }
     let (fixed_offsets, fixed_len) = buffers::fixed(&emitter.fixed_buffers, &stages);
     let (targets, accumulator_len) = place_targets(&analysis);
@@ -161,12 +160,16 @@ fn compact(nodes: &[Node], roots: &[Root]) -> (Vec<Node>, Vec<Root>) {
     (kept, roots)
 }
 
-fn analyse(nodes: Vec<Node>) -> Analysis {
+fn analyse(nodes: Vec<Node>, roots: &[Root]) -> Analysis {
     let mut uses = vec![0usize; nodes.len()];
     for node in &nodes {
         for &arg in &node.args {
             uses[arg as usize] += 1;
         }
+    }
+    for root in roots {
+        let (Root::Output { node, .. } | Root::Update { node, .. }) = root;
+        uses[*node as usize] += 1;
     }
     let mut level = vec![0; nodes.len()];
     let mut summands: Vec<Option<Vec<Summand>>> = vec![None; nodes.len()];
@@ -196,7 +199,13 @@ fn analyse(nodes: Vec<Node>) -> Analysis {
             targets.push((id as NodeId, terms));
         }
     }
-    let mut analysis = Analysis { nodes, level, target, targets, merged };
+    // Rows that are wanted themselves belong to a row stage of their level.
+    let ends = roots.iter().map(|root| {
+        let (Root::Output { node, .. } | Root::Update { node, .. }) = root;
+        level[*node as usize] + usize::from(nodes[*node as usize].shape.is_batch())
+    });
+    let last = ends.chain(level.iter().copied()).max().unwrap_or(0);
+    let mut analysis = Analysis { nodes, level, target, targets, merged, last };
     analysis.postpone();
     analysis
 }
