@@ -147,7 +147,8 @@ fn check_special_values<T: Real>() {
 #[test]
 fn programs_compute_the_same_bits_as_the_functions() {
     type Build = for<'g> fn(Expr<'g>) -> Expr<'g>;
-    let functions: [(&str, Build, fn(f32) -> f32); 8] = [
+    type Case = (&'static str, Build, fn(f32) -> f32);
+    let functions: [Case; 8] = [
         ("exp", |x| x.exp(), Real::exp),
         ("log", |x| x.log(), Real::log),
         ("log1p", |x| x.log1p(), Real::log1p),

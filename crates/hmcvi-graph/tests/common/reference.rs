@@ -415,7 +415,7 @@ fn repeat(args: &[&Matrix]) -> Option<(usize, usize, bool)> {
         let rows_fit = if m.batch == batch { m.rows == rows || m.rows == 1 } else { m.rows == 1 };
         rows_fit && (m.cols == cols || m.cols == 1)
     };
-    args.iter().all(|m| fits(m)).then_some((rows, cols, batch))
+    args.iter().all(fits).then_some((rows, cols, batch))
 }
 
 fn combine(args: &[&Matrix], f: impl Fn(&[f64]) -> f64) -> Matrix {
