@@ -27,8 +27,9 @@ pub struct Leapfrog<'g> {
 pub struct Trajectory<'g> {
     /// All states from the first to the last.
     pub states: Vec<State<'g>>,
-    /// 1 for rows that left the range of numbers on the way, else 0. Such a row stays where it was
-    /// before: its values remain finite, and so do their derivatives.
+    /// 1 for rows that left the range of numbers on the way, or ended where there is no density; else
+    /// 0. The end of such a row is its start: its values are finite. So are their derivatives, unless
+    /// a force overflowed at a position in range; training then leaves the update out.
     pub diverged: Expr<'g>,
 }
 
@@ -58,17 +59,25 @@ impl<'g> Leapfrog<'g> {
         moved.with_momentum(state.v + e * (state.force + moved.force) * 0.5)
     }
 
-    /// All steps, with diverging rows held back.
+    /// All steps. Rows that diverge on the way, or whose end has no density, end where they began.
     pub fn integrate(&self, start: State<'g>) -> Trajectory<'g> {
         let mut states = vec![start];
         let mut diverged = start.z.graph().constant(0.0);
         let mut state = start;
         for _ in 0..self.steps {
-            let next = self.held_step(state);
-            diverged = diverged.max(next.1);
-            state = next.0;
+            let (next, bad) = self.held_step(state);
+            diverged = diverged.max(bad);
+            state = next;
             states.push(state);
         }
+        let diverged = diverged.max(1.0 - state.log_density.is_finite());
+        let last = states.len() - 1;
+        states[last] = State {
+            z: diverged.select(start.z, state.z),
+            v: diverged.select(start.v, state.v),
+            log_density: diverged.select(start.log_density, state.log_density),
+            force: diverged.select(start.force, state.force),
+        };
         Trajectory { states, diverged }
     }
 

@@ -6,6 +6,9 @@ use super::bound::Inference;
 use crate::dist::Gaussian;
 use crate::nn::Network;
 
+/// Variances of momenta stay within e^±30, far beyond any that is learnt.
+const LOG_VARIANCE_LIMIT: f64 = 30.0;
+
 impl<'g> Inference<'_, 'g> {
     /// `r_V(v_{t-1} | z_{t-1}, u_{t-1}, t, x)` (`eq:ReverseTransitionNoAcceptance`). Without partial
     /// updates `u` is not an input, and the model at `T + 1` is that of the final momentum
@@ -29,6 +32,8 @@ impl<'g> Inference<'_, 'g> {
         let inputs: Vec<Expr<'g>> =
             [Some(self.context), Some(z), Some(time), u].into_iter().flatten().collect();
         let network = Network { name, hidden: self.hidden, activation: self.activation };
-        network.gaussian(self.parameters, Expr::concat_cols(&inputs), self.potential.dimension())
+        let r = network.gaussian(self.parameters, Expr::concat_cols(&inputs), self.potential.dimension());
+        // Far from the data a network may ask for variances that are no numbers.
+        Gaussian { log_variance: r.log_variance.max(-LOG_VARIANCE_LIMIT).min(LOG_VARIANCE_LIMIT), ..r }
     }
 }
