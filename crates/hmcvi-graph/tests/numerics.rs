@@ -8,8 +8,8 @@ use hmcvi_graph::random::{self, Key};
 use hmcvi_graph::{CpuOptions, Expr, Graph, Real, Run, Shape, Store};
 
 /// Distance between the bit patterns that a sweep visits: a prime, so that all low bits occur, and
-/// about 17 million arguments in all (8 million for the functions of positive numbers).
-const STRIDE: usize = 257;
+/// about 11 million arguments in all (5 million for the functions of positive numbers).
+const STRIDE: usize = 401;
 
 /// Every `STRIDE`-th number of all bit patterns, and the neighbourhood of some.
 fn sweep(centres: &'static [f32]) -> impl Iterator<Item = f32> {
@@ -67,39 +67,46 @@ fn check_function(
     assert!(worst > 0.4, "a rounded result is off by up to half a unit: nothing was measured");
 }
 
-// Each limit is the figure that was measured, rounded up. The functions are written with fused
-// multiply-adds, which give the same bits on every machine.
+// Each limit is the largest error that was measured, rounded up. It was measured with a stride of 7
+// (600 million arguments) for exp, log, log1p and sigmoid, of 257 for softplus and tanh. The functions
+// are written with fused multiply-adds, which give the same bits on every machine.
 
 #[test]
 fn exp_is_accurate() {
-    check_function(&[0.0, 88.72, -87.33, -103.97], |_| true, Real::exp, f64::exp, 4.0);
+    // 1.0039 at -48.865627
+    check_function(&[0.0, 88.72, -87.33, -103.97], |_| true, Real::exp, f64::exp, 1.01);
 }
 
 #[test]
 fn log_is_accurate() {
-    check_function(&[1.0, f32::MIN_POSITIVE], |x| x > 0.0, Real::log, f64::ln, 4.0);
+    // 0.8214 at 5.133e-40
+    check_function(&[1.0, f32::MIN_POSITIVE], |x| x > 0.0, Real::log, f64::ln, 0.83);
 }
 
 #[test]
 fn log1p_is_accurate() {
-    check_function(&[-1.0, 1.0, 6e-8, -6e-8], |x| x > -1.0, Real::log1p, f64::ln_1p, 4.0);
+    // 1.4375 at -8.9406996e-8
+    check_function(&[-1.0, 1.0, 6e-8, -6e-8], |x| x > -1.0, Real::log1p, f64::ln_1p, 1.45);
 }
 
 #[test]
 fn sigmoid_is_accurate() {
     let expected = |x: f64| if x < 0.0 { x.exp() / (1.0 + x.exp()) } else { 1.0 / (1.0 + (-x).exp()) };
-    check_function(&[0.0, -87.33, -103.97, 17.0], |_| true, Real::sigmoid, expected, 4.0);
+    // 2.7534 at -1.9701892
+    check_function(&[0.0, -87.33, -103.97, 17.0], |_| true, Real::sigmoid, expected, 2.8);
 }
 
 #[test]
 fn softplus_is_accurate() {
     let expected = |x: f64| x.max(0.0) + (-x.abs()).exp().ln_1p();
-    check_function(&[0.0, -87.33, -103.97, 17.0], |_| true, Real::softplus, expected, 4.0);
+    // 1.7958 at -6.527198
+    check_function(&[0.0, -87.33, -103.97, 17.0], |_| true, Real::softplus, expected, 1.9);
 }
 
 #[test]
 fn tanh_is_accurate() {
-    check_function(&[0.625, -0.625, 9.0], |_| true, Real::tanh, f64::tanh, 4.0);
+    // 1.3072 at -0.6365136
+    check_function(&[0.625, -0.625, 9.0], |_| true, Real::tanh, f64::tanh, 1.4);
 }
 
 #[test]
