@@ -1,5 +1,5 @@
 //! Print the program that `docs/engine.md` follows through all passes: one leapfrog step on a small
-//! energy, and the derivative of where it ends. Expected: 13 row-stage steps, 116 FLOP per row.
+//! energy, and the derivative of where it ends. Expected: 13 row-stage steps, 96 FLOP per row in products.
 #![allow(clippy::print_stdout)]
 
 use hmcvi_graph::Graph;
