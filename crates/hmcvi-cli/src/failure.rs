@@ -70,6 +70,7 @@ impl From<TrainError> for Failure {
             )),
             TrainError::NoStepSize | TrainError::Diverged(_) => Failure::Numerical(text),
             TrainError::NoImages(_) => Failure::Data(text),
+            TrainError::Memory { .. } => Failure::Device(text),
             _ => Failure::Other(text),
         }
     }

@@ -81,10 +81,11 @@ impl Observer for Training<'_> {
         let done = (batch.epoch - 1) as f64 + batch.images as f64 / batch.of as f64;
         let speed = (done - self.first as f64) * batch.of as f64 / self.begun.elapsed().as_secs_f64();
         let text = format!(
-            "epoch {}/{}  bound {:.2}{}  {:.0} images/s  left {}",
+            "epoch {}/{}  bound {:.2}{}{}  {:.0} images/s  left {}",
             batch.epoch,
             self.epochs,
             batch.mean_bound,
+            terms(|name| batch.terms.iter().flatten().find(|t| t.0 == name).map(|t| t.1)),
             chain(batch.acceptance_rate, batch.step_size, batch.divergences),
             speed,
             self.left(done),
@@ -127,15 +128,31 @@ impl Watch for Training<'_> {
             .map_or(String::new(), |b| format!("  validation {b:.2}{}", if best { " (best)" } else { "" }));
         let skipped = if epoch.skipped > 0 { format!("  skipped {}", epoch.skipped) } else { String::new() };
         self.line(&format!(
-            "epoch {}/{}  bound {:.2}{validation}{}{skipped}  {:.0} images/s  left {}",
+            "epoch {}/{}  bound {:.2}{}{validation}{}{skipped}  {:.0} images/s  left {}",
             epoch.epoch,
             self.epochs,
             value("bound").unwrap_or(f64::NAN),
+            terms(value),
             chain(value("acceptance_rate"), value("step_size"), epoch.divergences),
             epoch.images_per_second,
             self.left(epoch.epoch as f64),
         ));
     }
+}
+
+/// The bound's terms in brackets, shortly named.
+fn terms(value: impl Fn(&str) -> Option<f64>) -> String {
+    let names = [
+        ("log_joint", "joint"),
+        ("initial_entropy", "entropy"),
+        ("momentum_entropy", "momenta"),
+        ("reverse_momentum", "reverse"),
+        ("final_momentum", "final"),
+        ("acceptance", "accept"),
+    ];
+    let known: Vec<String> =
+        names.iter().filter_map(|(name, short)| Some(format!("{short} {:.1}", value(name)?))).collect();
+    if known.is_empty() { String::new() } else { format!(" ({})", known.join(", ")) }
 }
 
 fn chain(acceptance_rate: Option<f64>, step_size: Option<f64>, divergences: u64) -> String {

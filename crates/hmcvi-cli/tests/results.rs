@@ -69,17 +69,10 @@ fn codes_before_and_after_the_chain_differ() {
 
 #[test]
 fn the_benchmark_counts_the_work_of_a_step() {
-    let found = json(&Sandbox::new().succeed(&[
-        "bench",
-        "step",
-        "--preset",
-        "basic-2d",
-        "--batch",
-        "20",
-        "--repetitions",
-        "2",
-        "--json",
-    ]));
+    let found = json(
+        &Sandbox::new()
+            .succeed(&["bench", "step", "--preset", "basic-2d", "--batch", "20", "--rounds", "2", "--json"]),
+    );
     let number = |key: &str| found[key].as_f64().unwrap_or_else(|| panic!("{key}: {found}"));
     // Encoder 784·200 + 200·200 + 200·4 and decoder 2·200 + 200·200 + 200·784 multiply-adds, forward, and
     // twice that backward less the two products with the images' and the noise's derivative.

@@ -142,7 +142,8 @@ fn bernoulli_draws_have_the_rates_and_the_entropy_of_their_probabilities() {
     let graph = Graph::new();
     let bernoulli = Bernoulli { logits: graph.constant_matrix(1, 5, &LOGITS) };
     let draw = bernoulli.sample(graph.uniform(4, 5));
-    let found = evaluate(&graph, ROWS, &[], &[("x", draw), ("log_prob", bernoulli.log_prob(draw))]);
+    let outputs = [("x", draw), ("log_prob", bernoulli.log_prob(draw)), ("entropy", bernoulli.entropy())];
+    let found = evaluate(&graph, ROWS, &[], &outputs);
     for (i, &l) in LOGITS.iter().enumerate() {
         let column: Vec<f64> = found["x"].chunks(5).map(|x| x[i]).collect();
         assert!(column.iter().all(|x| *x == 0.0 || *x == 1.0));
@@ -151,7 +152,9 @@ fn bernoulli_draws_have_the_rates_and_the_entropy_of_their_probabilities() {
     // -Σ p log p + (1 - p) log(1 - p)
     let entropy = |p: f64| -(p * p.ln() + (1.0 - p) * (1.0 - p).ln());
     let surprise: Vec<f64> = found["log_prob"].iter().map(|l| -l).collect();
-    assert_mean("mean of -log probability", &surprise, LOGITS.iter().map(|l| entropy(probability(*l))).sum());
+    let entropy = LOGITS.iter().map(|l| entropy(probability(*l))).sum();
+    assert_mean("mean of -log probability", &surprise, entropy);
+    assert_close("entropy", &found["entropy"], &[entropy], 1e-13);
 }
 
 /// Largest relative difference between derivatives of a `[N, 1]` expression of named inputs of equal

@@ -213,3 +213,15 @@ fn wrong_settings_are_named_with_their_value_and_what_is_allowed() {
     assert!(matches!(error, SamplerError::Run(_)), "{error}");
     assert!(error.to_string().contains('4') && error.to_string().contains('6'), "{error}");
 }
+
+#[test]
+fn a_second_call_goes_on_with_fresh_draws() {
+    let settings = SamplerSettings::default();
+    let sampler =
+        || Sampler::new(&settings, 2, |g| Landscape::Gaussian.potential(g)).expect("valid settings");
+    let (mut one, mut other, start) = (sampler(), sampler(), normals(3, 4));
+    let first = one.run(&start, 5).expect("the sampler runs");
+    let second = one.run(&start, 5).expect("the sampler runs");
+    assert_ne!(first.positions, second.positions);
+    assert_eq!(first.positions, other.run(&start, 5).expect("the sampler runs").positions);
+}

@@ -24,7 +24,7 @@ pub(crate) enum Command {
         /// TOML file
         file: String,
     },
-    /// Print all settings with their defaults and what is allowed, as a TOML file
+    /// Print all settings with their defaults and what is allowed, as a TOML file; with --json as JSON Schema
     Schema,
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<(), Failure> {
             }
         }
         Command::Schema => match context.terminal.json {
-            true => context.terminal.print_json(&RunSpec::default()),
+            true => context.terminal.print_json(&RunSpec::json_schema()),
             false => context.terminal.print(SCHEMA),
         },
     }

@@ -8,6 +8,7 @@
 
 mod model;
 
+use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
@@ -17,7 +18,7 @@ use model::Sizes;
 
 const USAGE: &str = "\
 usage: cargo bench --bench step -- [--batch 100,500] [--hmc-steps 3] [--leapfrog-steps 4]
-  [--threads 2] [--tile-rows N] [--rounds 7] [--peer PYTHON] [--json] [--list] [--graphviz]";
+  [--threads 2] [--tile-rows N] [--rounds 7] [--peer PYTHON] [--serve] [--json] [--list] [--graphviz]";
 
 struct Arguments {
     batches: Vec<usize>,
@@ -26,6 +27,7 @@ struct Arguments {
     tile_rows: Option<usize>,
     rounds: usize,
     peer: Option<String>,
+    serve: bool,
     json: bool,
     list: bool,
     graphviz: bool,
@@ -39,6 +41,7 @@ fn parse() -> Result<Arguments, String> {
         tile_rows: None,
         rounds: 7,
         peer: None,
+        serve: false,
         json: false,
         list: false,
         graphviz: false,
@@ -57,6 +60,7 @@ fn parse() -> Result<Arguments, String> {
             "--tile-rows" => a.tile_rows = Some(number(value()?)?),
             "--rounds" => a.rounds = number(value()?)?.max(1),
             "--peer" => a.peer = Some(value()?),
+            "--serve" => a.serve = true,
             "--json" => a.json = true,
             "--list" => a.list = true,
             "--graphviz" => a.graphviz = true,
@@ -78,10 +82,27 @@ fn main() {
         print!("{program}");
     } else if arguments.graphviz {
         print!("{}", program.graphviz());
+    } else if arguments.serve {
+        serve(&arguments, &program);
     } else {
         for &batch in &arguments.batches {
             measure(&arguments, &program, batch);
         }
+    }
+}
+
+/// Answers each line "go BATCH STEPS" with the time of so many steps, as the peer script does; any
+/// other line ends it.
+fn serve(arguments: &Arguments, program: &hmcvi_graph::Program) {
+    let mut ready: HashMap<usize, Ours> = HashMap::new();
+    for line in std::io::stdin().lines().map_while(Result::ok) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let ["go", batch, steps] = words[..] else { return };
+        let (batch, steps) = (batch.parse().unwrap(), steps.parse().unwrap());
+        let options = CpuOptions { threads: arguments.threads, ..CpuOptions::for_rows(batch) };
+        let ours =
+            ready.entry(batch).or_insert_with(|| Ours::new(arguments.sizes, program.on_cpu(options), batch));
+        println!("{}", serde_json::json!({"us_per_image": ours.time(steps) * 1e6 / batch as f64}));
     }
 }
 

@@ -93,6 +93,7 @@ pub struct Executable<T: Real> {
     fixed: Arena<T>,
     accumulators: Arena<T>,
     packed: Arena<T>,
+    bytes: usize,
     rows: usize,
 }
 
@@ -120,22 +121,27 @@ impl Program {
     }
 }
 
-impl<T: Real> Executable<T> {
-    fn new(plan: Arc<Plan>, options: CpuOptions) -> Self {
-        let arch = Arch::new();
-        let lanes = T::lanes(arch);
-        let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
-        let threads = if options.threads == 0 { cores() } else { options.threads };
-        let options = CpuOptions {
-            rows: options.rows.max(1),
-            threads,
-            tile_rows: options.tile_rows.max(1),
-            shards: options.shards.max(1),
-        };
-        let stages: Vec<Prepared> = plan.stages.iter().map(|s| prepare(&plan, s, lanes)).collect();
+/// How many values each kind of working memory holds.
+struct Room {
+    /// Of each worker.
+    tile: usize,
+    scratch: usize,
+    sums: usize,
+    /// Pointers and terms of each worker.
+    pointers: usize,
+    terms: usize,
+    /// Of all together.
+    fixed: usize,
+    accumulators: usize,
+    packed: usize,
+    constants: usize,
+    outputs: Vec<usize>,
+}
+
+impl Room {
+    fn new(plan: &Plan, options: &CpuOptions, stages: &[Prepared], lanes: usize) -> Self {
         let codes = || stages.iter().flat_map(Prepared::codes);
         let most = |f: &dyn Fn(&Code) -> usize| codes().map(f).max().unwrap_or(0);
-        let (scratch, values) = (most(&Code::scratch), most(&Code::values));
         let steps = || {
             plan.stages.iter().flat_map(|stage| match stage {
                 Stage::Fixed { waves } => waves.iter().flatten().collect::<Vec<_>>(),
@@ -143,43 +149,88 @@ impl<T: Real> Executable<T> {
             })
         };
         let terms = steps().map(|s| if let Step::Accumulate { terms, .. } = s { terms.len() } else { 1 });
-        let terms = terms.max().unwrap_or(1);
-        let sums = steps().map(|step| sums_scratch(step, lanes)).max().unwrap_or(0);
         let width = plan.stages.iter().map(Stage::width).max().unwrap_or(0);
-        let tile_rows = options.tile_rows.min(options.rows);
-        let worker = |_| Worker {
-            tile: Arena::new(width * tile_rows),
-            scratch: Arena::new(scratch),
-            sums: Arena::new(sums),
-            pointers: vec![std::ptr::null_mut(); values],
-            terms: Vec::with_capacity(terms),
-        };
         let packed = stages.iter().map(|s| match s {
             Prepared::Rows { packed, .. } => packed.last().copied().unwrap_or(0),
             Prepared::Fixed(_) => 0,
         });
-        let packed = packed.max().unwrap_or(0);
-        let pool = Pool::new(threads);
-        let values = |c: &Arc<[f64]>| c.iter().map(|&x| T::from_f64(x)).collect::<Vec<T>>();
         let output_len = |o: &Named| match o.shape.rows {
             Rows::Batch => options.rows * o.shape.cols,
             Rows::Fixed(n) => n * o.shape.cols,
         };
-        let shards = shards(options.rows, &options);
+        Room {
+            tile: width * options.tile_rows.min(options.rows),
+            scratch: most(&Code::scratch),
+            sums: steps().map(|step| sums_scratch(step, lanes)).max().unwrap_or(0),
+            pointers: most(&Code::values),
+            terms: terms.max().unwrap_or(1),
+            fixed: plan.fixed_len,
+            accumulators: plan.accumulator_len * shards(options.rows, options),
+            packed: packed.max().unwrap_or(0),
+            constants: plan.constants.iter().map(|c| c.len()).sum(),
+            outputs: plan.outputs.iter().map(output_len).collect(),
+        }
+    }
+
+    fn values(&self, workers: usize) -> usize {
+        let all = self.fixed + self.accumulators + self.packed + self.constants;
+        all + self.outputs.iter().sum::<usize>() + workers * (self.tile + self.scratch + self.sums)
+    }
+}
+
+impl CpuOptions {
+    /// The settings with everything decided.
+    fn settled(self) -> Self {
+        let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
+        CpuOptions {
+            rows: self.rows.max(1),
+            threads: if self.threads == 0 { cores() } else { self.threads },
+            tile_rows: self.tile_rows.max(1),
+            shards: self.shards.max(1),
+        }
+    }
+}
+
+impl Program {
+    /// Bytes of working memory that [`Program::on_cpu`] takes with these settings.
+    pub fn cpu_bytes<T: Real>(&self, options: CpuOptions) -> usize {
+        let (options, lanes) = (options.settled(), T::lanes(Arch::new()));
+        let stages: Vec<Prepared> = self.plan.stages.iter().map(|s| prepare(&self.plan, s, lanes)).collect();
+        Room::new(&self.plan, &options, &stages, lanes).values(options.threads) * size_of::<T>()
+    }
+}
+
+impl<T: Real> Executable<T> {
+    fn new(plan: Arc<Plan>, options: CpuOptions) -> Self {
+        let arch = Arch::new();
+        let lanes = T::lanes(arch);
+        let options = options.settled();
+        let stages: Vec<Prepared> = plan.stages.iter().map(|s| prepare(&plan, s, lanes)).collect();
+        let room = Room::new(&plan, &options, &stages, lanes);
+        let worker = |_| Worker {
+            tile: Arena::new(room.tile),
+            scratch: Arena::new(room.scratch),
+            sums: Arena::new(room.sums),
+            pointers: vec![std::ptr::null_mut(); room.pointers],
+            terms: Vec::with_capacity(room.terms),
+        };
+        let pool = Pool::new(options.threads);
+        let values = |c: &Arc<[f64]>| c.iter().map(|&x| T::from_f64(x)).collect::<Vec<T>>();
         let mut executable = Executable {
             engine: Engine { arch, lanes, memory: Memory::new(&plan) },
             workers: (0..pool.workers()).map(worker).collect(),
+            bytes: room.values(pool.workers()) * size_of::<T>(),
             pool,
             stages,
             constants: plan.constants.iter().map(values).collect(),
-            outputs: plan.outputs.iter().map(|o| vec![T::default(); output_len(o)]).collect(),
-            fixed: Arena::new(plan.fixed_len),
-            accumulators: Arena::new(plan.accumulator_len * shards),
-            packed: Arena::new(packed),
+            outputs: room.outputs.iter().map(|len| vec![T::default(); *len]).collect(),
+            fixed: Arena::new(room.fixed),
+            accumulators: Arena::new(room.accumulators),
+            packed: Arena::new(room.packed),
             rows: 0,
+            tile_capacity: options.tile_rows.min(options.rows),
             plan,
             options,
-            tile_capacity: tile_rows,
         };
         executable.engine.memory.constants = executable.constants.iter().map(|c| c.as_ptr()).collect();
         executable
@@ -193,12 +244,7 @@ impl<T: Real> Executable<T> {
     /// Bytes of working memory, all of which is allocated beforehand. Parameters, inputs and data
     /// sets are not counted.
     pub fn bytes(&self) -> usize {
-        let worker = |w: &Worker<T>| w.tile.len() + w.scratch.len() + w.sums.len();
-        let all = self.fixed.len() + self.accumulators.len() + self.packed.len();
-        let outputs: usize = self.outputs.iter().map(Vec::len).sum();
-        let constants: usize = self.constants.iter().map(Vec::len).sum();
-        let workers: usize = self.workers.iter().map(worker).sum();
-        (all + outputs + constants + workers) * size_of::<T>()
+        self.bytes
     }
 
     /// Value of an output after the last run, row by row.

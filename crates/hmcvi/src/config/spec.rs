@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::data::{Binarisation, PixelScale};
@@ -32,7 +33,7 @@ pub enum ConfigError {
 }
 
 /// The complete description of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RunSpec {
     /// Row of the paper's table that these settings began with.
@@ -67,7 +68,7 @@ impl Default for RunSpec {
 }
 
 /// How images become data.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DataSettings {
     /// `embedded`, or a folder or file.
@@ -95,7 +96,7 @@ impl Default for DataSettings {
 }
 
 /// How the model is trained.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrainSettings {
     /// Passes through the training images.
@@ -127,7 +128,7 @@ impl Default for TrainSettings {
 }
 
 /// How a trained model is judged.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct EvalSettings {
     /// Samples of importance sampling for each image.
@@ -148,6 +149,11 @@ impl RunSpec {
         let spec: RunSpec = toml::from_str(text).map_err(|e| ConfigError::Syntax(e.to_string()))?;
         spec.check()?;
         Ok(spec)
+    }
+
+    /// What a description may contain, as JSON Schema: names, types, defaults and meanings.
+    pub fn json_schema() -> serde_json::Value {
+        schemars::schema_for!(RunSpec).to_value()
     }
 
     /// The settings as TOML, complete.

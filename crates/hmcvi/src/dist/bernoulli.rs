@@ -24,4 +24,9 @@ impl<'g> Bernoulli<'g> {
     pub fn log_prob(&self, x: Expr<'g>) -> Expr<'g> {
         (x * self.logits - self.logits.softplus()).sum_cols()
     }
+
+    /// Entropy of every row, `Σ log(1 + eˡ) - l·σ(l)`.
+    pub fn entropy(&self) -> Expr<'g> {
+        (self.logits.softplus() - self.logits * self.mean()).sum_cols()
+    }
 }

@@ -111,6 +111,8 @@ pub struct Sampler {
     settings: SamplerSettings,
     dimension: usize,
     chains: usize,
+    /// Steps so far, over all calls.
+    done: u64,
 }
 
 impl Sampler {
@@ -145,7 +147,14 @@ impl Sampler {
             .output("diverging", column(info.diverging))
             .compile()?;
         let executable = program.on_cpu(CpuOptions::for_rows(chains));
-        Ok(Sampler { executable, store: Store::new(), settings: settings.clone(), dimension, chains })
+        Ok(Sampler {
+            executable,
+            store: Store::new(),
+            settings: settings.clone(),
+            dimension,
+            chains,
+            done: 0,
+        })
     }
 
     /// Number of dimensions.
@@ -154,19 +163,23 @@ impl Sampler {
     }
 
     /// Moves all chains on by `steps` steps from their starting positions (chain by chain), with
-    /// first momenta drawn from the canonical distribution.
+    /// first momenta drawn from the canonical distribution. Every call goes on with fresh draws.
     pub fn run(&mut self, start: &[f64], steps: usize) -> Result<Samples, SamplerError> {
         let (d, n) = (self.dimension, self.chains);
         let mut z = start.to_vec();
         let mut v = vec![0.0; n * d];
         for (chain, v) in v.chunks_mut(d).enumerate() {
-            random::normal(Key { seed: self.settings.seed, stream: 2, step: 0, row: chain as u32 }, v);
+            random::normal(
+                Key { seed: self.settings.seed, stream: 2, step: self.done, row: chain as u32 },
+                v,
+            );
             v.iter_mut().zip(&self.settings.mass).for_each(|(v, mass)| *v *= mass.sqrt());
         }
         let mut samples = Samples { dimension: d, chains: n, ..Samples::default() };
-        for step in 0..steps {
+        for _ in 0..steps {
             let inputs: &[(&str, &[f64])] = &[("z", &z), ("v", &v)];
-            let (seed, step) = (self.settings.seed, step as u64);
+            let (seed, step) = (self.settings.seed, self.done);
+            self.done += 1;
             self.executable.run(&mut self.store, &Run { rows: n, inputs, seed, step, ..Run::default() })?;
             let output = |name| self.executable.output(name).expect("the program has this output");
             z.copy_from_slice(output("z"));

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use hmcvi_graph::{Expr, Graph};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::dist::{Bernoulli, Gaussian};
@@ -11,7 +12,7 @@ use crate::potential::Potential;
 use crate::vi::{Chain, ChainSettings, Entropies, Inference};
 
 /// Sizes of a variational auto-encoder.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct VaeSettings {
     /// Dimensions of the latent space.

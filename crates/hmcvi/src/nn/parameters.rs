@@ -55,16 +55,18 @@ impl<'g> Parameters<'g> {
         self.list.borrow().iter().map(|(name, p, _)| (name.clone(), *p)).collect()
     }
 
+    /// Number of values of all parameters together.
+    pub fn count(&self) -> u64 {
+        self.list.borrow().iter().map(|(_, p, _)| (rows(*p) * p.cols()) as u64).sum()
+    }
+
     /// First values of all parameters. Each depends on the seed and its own name alone, so adding a
     /// parameter does not change the others.
     pub fn initial_values<T: Real>(&self, seed: u64) -> Store<T> {
         let mut store = Store::new();
         for (name, parameter, initial) in self.list.borrow().iter() {
             let cols = parameter.cols();
-            let rows = match parameter.shape().rows {
-                Rows::Fixed(n) => n,
-                Rows::Batch => unreachable!("parameters have fixed rows"),
-            };
+            let rows = rows(*parameter);
             let mut values = vec![T::default(); rows * cols];
             match *initial {
                 Initial::Constant(value) => values.fill(T::from_f64(value)),
@@ -85,6 +87,13 @@ impl<'g> Parameters<'g> {
 
 /// Stream of first values, apart from those of training.
 const INITIAL_STREAM: u16 = u16::MAX;
+
+fn rows(parameter: Expr<'_>) -> usize {
+    match parameter.shape().rows {
+        Rows::Fixed(n) => n,
+        Rows::Batch => unreachable!("parameters have fixed rows"),
+    }
+}
 
 /// FNV-1a of the name.
 fn name_hash(name: &str) -> u64 {

@@ -1,10 +1,11 @@
 //! Update parameters by Adam (Kingma and Ba, 2015), written as expressions.
 
 use hmcvi_graph::{Expr, Graph, Real, Rows, Store};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Settings of Adam, except for the learning rate, which a schedule gives.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Adam {
     /// Decay of the mean of gradients.

@@ -44,10 +44,16 @@ impl<'g> Objective<'g> {
         let sum = |x: Expr<'g>| x.broadcast_to(row).sum_rows();
         let counts = self.counts();
         let mut sums = vec![("count", sum(counts)), ("bound", sum(self.bound()))];
+        // Without a chain only the first two terms are there, without acceptance all but the last.
+        let terms = match (self.chain.steps.is_empty(), self.settings.acceptance) {
+            (true, _) => 2,
+            (false, Acceptance::None) => 5,
+            (false, _) => 6,
+        };
+        for (name, term) in self.chain.terms.named().into_iter().take(terms) {
+            sums.push((name, sum(counts.select(term, 0.0))));
+        }
         if !self.chain.steps.is_empty() {
-            for (name, term) in self.chain.terms.named() {
-                sums.push((name, sum(counts.select(term, 0.0))));
-            }
             sums.push(("diverging", sum(self.chain.diverging)));
         }
         if self.settings.acceptance != Acceptance::None {

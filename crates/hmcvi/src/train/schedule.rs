@@ -1,9 +1,10 @@
 //! Say how large the steps of training are as it goes on.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How the learning rate goes from its first to its last value.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ScheduleKind {
     /// It stays at its first value.
@@ -18,7 +19,7 @@ pub enum ScheduleKind {
 }
 
 /// Learning rate over the course of training.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Schedule {
     /// Rate at the beginning.

@@ -34,6 +34,17 @@ pub enum TrainError {
         "even a step size of 1e-7 makes simulations diverge; check the data and `init_from`, or lower `chain.leapfrog_steps`"
     )]
     NoStepSize,
+    /// The machine has too little memory.
+    #[error(
+        "training needs {} of memory, but {} are free; lower `model.hidden` or `train.batch`, or use fewer `--threads`",
+        gigabytes(*.needed), gigabytes(*.free)
+    )]
+    Memory {
+        /// Bytes that it takes.
+        needed: u64,
+        /// Bytes that are there.
+        free: u64,
+    },
     /// Too many updates in a row had a gradient that was not finite.
     #[error(
         "{0} updates in a row had a gradient that was not finite; lower `train.learning_rate.first` and resume"
@@ -69,6 +80,8 @@ pub struct Batch {
     pub bound: f64,
     /// Mean bound of the epoch so far.
     pub mean_bound: f64,
+    /// Its terms by name, those that the chain has.
+    pub terms: [Option<(&'static str, f64)>; TERMS.len()],
     /// Acceptance rate of the epoch so far, with the acceptance step.
     pub acceptance_rate: Option<f64>,
     /// Mean step size of the epoch so far, where there is a chain.
@@ -163,15 +176,20 @@ impl Trainer {
         let rows = spec.train.batch.min(data.train().len());
         let cpu = |rows| CpuOptions { threads, ..CpuOptions::for_rows(rows) };
         let program = objective.training_program(&spec.train.adam)?;
+        let evaluation = evaluation_program(spec, pixels)?;
+        let values = vae.parameters().count();
+        // Parameters with two averages, and one more copy while a checkpoint is written.
+        let stores = 6 * size_of::<f32>() as u64 * values;
+        let working = program.cpu_bytes::<f32>(cpu(rows)) + evaluation.cpu_bytes::<f32>(cpu(EVALUATION_ROWS));
+        check_memory(stores + working as u64)?;
         let training = program.on_cpu(cpu(rows));
 
         let mut store = vae.parameters().initial_values(spec.seed);
         if let Some(init) = init {
             copy_networks(&mut store, init)?;
         }
-        let values = store.iter().map(|(_, t)| t.values.len() as u64).sum();
         add_adam_state(&mut store, &parameters);
-        let evaluation = evaluation_program(spec, pixels)?.on_cpu(cpu(EVALUATION_ROWS));
+        let evaluation = evaluation.on_cpu(cpu(EVALUATION_ROWS));
         let draws = if binarisation == Binarisation::Stochastic { spec.data.evaluation_draws } else { 1 };
         let validation = (0..draws)
             .map(|d| fixed_draw(data.validation(), binarisation, scale, VALIDATION_SEED, d))
@@ -353,6 +371,18 @@ fn evaluation_program(spec: &RunSpec, pixels: usize) -> Result<hmcvi_graph::Prog
     Objective::new(&graph, vae.parameters().all(), chain, spec.chain).evaluation_program()
 }
 
+/// Refuses what the machine has no room for, where it says how much there is.
+fn check_memory(needed: u64) -> Result<(), TrainError> {
+    match crate::memory::free() {
+        Some(free) if needed > free => Err(TrainError::Memory { needed, free }),
+        _ => Ok(()),
+    }
+}
+
+fn gigabytes(bytes: u64) -> String {
+    format!("{:.1} GB", bytes as f64 / 1e9)
+}
+
 /// Copies encoder and decoder, and nothing else, from a trained model.
 fn copy_networks(store: &mut Store<f32>, from: &Store<f32>) -> Result<(), RunError> {
     let names: Vec<String> = store.iter().map(|(name, _)| name.to_string()).collect();
@@ -392,24 +422,20 @@ struct Sums {
     batches: f64,
 }
 
-/// Names of the sums over rows that programs return, those over counted rows first.
-const COUNTED: [&str; 7] = [
-    "bound",
-    "log_joint",
-    "initial_entropy",
-    "momentum_entropy",
-    "reverse_momentum",
-    "final_momentum",
-    "acceptance",
-];
+/// Terms of the bound, in the order of the equation.
+const TERMS: [&str; 6] =
+    ["log_joint", "initial_entropy", "momentum_entropy", "reverse_momentum", "final_momentum", "acceptance"];
+/// Sums over all rows that programs return, and what their means are called.
 const OVER_ROWS: [(&str, &str); 3] =
     [("accepted", "acceptance_rate"), ("step_size", "step_size"), ("alpha", "alpha")];
 
 impl Sums {
     /// Adds a batch; returns its mean bound.
     fn add(&mut self, program: &Executable<f32>, rows: usize) -> f64 {
-        for name in
-            COUNTED.into_iter().chain(["count", "diverging", "gradient_norm"]).chain(OVER_ROWS.map(|o| o.0))
+        for name in TERMS
+            .into_iter()
+            .chain(["bound", "count", "diverging", "gradient_norm"])
+            .chain(OVER_ROWS.map(|o| o.0))
         {
             if program.output(name).is_some() {
                 *self.sums.entry(name).or_default() += scalar(program, name);
@@ -422,12 +448,14 @@ impl Sums {
 
     fn batch(&self, epoch: u64, images: usize, of: usize, bound: f64) -> Batch {
         let sum = |name: &str| self.sums.get(name).copied();
+        let counted = sum("count").unwrap_or(0.0).max(1.0);
         Batch {
             epoch,
             images,
             of,
             bound,
-            mean_bound: sum("bound").unwrap_or(0.0) / sum("count").unwrap_or(0.0).max(1.0),
+            mean_bound: sum("bound").unwrap_or(0.0) / counted,
+            terms: TERMS.map(|name| sum(name).map(|s| (name, s / counted))),
             acceptance_rate: sum("accepted").map(|a| a / self.rows),
             step_size: sum("step_size").map(|s| s / self.rows),
             divergences: self.divergences(),
@@ -441,7 +469,8 @@ impl Sums {
     fn means(&self) -> BTreeMap<String, f64> {
         let counted = self.sums.get("count").copied().unwrap_or(0.0).max(1.0);
         let of = |name: &str| self.sums.get(name).copied();
-        let each = COUNTED.iter().filter_map(|name| Some((name.to_string(), of(name)? / counted)));
+        let each = TERMS.iter().chain(&["bound"]);
+        let each = each.filter_map(|name| Some((name.to_string(), of(name)? / counted)));
         let over = OVER_ROWS.iter().filter_map(|(sum, name)| Some((name.to_string(), of(sum)? / self.rows)));
         let norm = of("gradient_norm").map(|g| ("gradient_norm".to_string(), g / self.batches));
         each.chain(over).chain(norm).collect()

@@ -1,9 +1,10 @@
 //! Name the choices of an inference chain.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The diagonal of the momentum covariance `M` (`sec:MassMatrixChoice`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mass {
     /// All ones.
@@ -17,7 +18,7 @@ pub enum Mass {
 
 /// The Metropolis step inside the bound, and the model of its reverse probability
 /// (`sec:TransDensitiesWithAcceptReverse`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Acceptance {
     /// No acceptance step: all proposals are taken.
@@ -30,7 +31,7 @@ pub enum Acceptance {
 }
 
 /// The leapfrog step size.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StepSize {
     /// One learnt number.
@@ -43,7 +44,7 @@ pub enum StepSize {
 }
 
 /// The HMC chain that improves the posterior approximation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChainSettings {
     /// HMC steps `T`; 0 for plain variational inference.

@@ -1,0 +1,209 @@
+//! Measure how long a whole training step takes: binarisation, bound, gradient and update.
+
+mod peer;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use clap::Subcommand;
+use hmcvi::config::RunSpec;
+use hmcvi::data::{Dataset, Images};
+use hmcvi::train::Trainer;
+use serde::Serialize;
+
+use self::peer::{Peer, check_comparable};
+use crate::Context;
+use crate::arguments::Machine;
+use crate::failure::Failure;
+use crate::settings::{assigned, check_device, find};
+
+/// What was typed.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Time training steps on the embedded images, alone or in turn with other programs
+    Step {
+        /// A preset or a file of settings
+        #[arg(long, default_value = "hmcvi-13", value_name = "PRESET|FILE")]
+        preset: String,
+        /// Images in each step
+        #[arg(long, default_value_t = 500, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+        batch: u32,
+        /// Rounds, each about a second of steps; the median counts
+        #[arg(long, default_value_t = 7, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+        rounds: u32,
+        /// Time the same step in JAX, in turn with ours, with this Python
+        #[arg(long, value_name = "PYTHON")]
+        peer: Option<String>,
+        /// Time another program in turn with ours: it answers lines `go BATCH STEPS` with JSON (`us_per_image`)
+        #[arg(long, value_name = "COMMAND")]
+        against: Vec<String>,
+        /// Change a setting, such as `model.hidden=[500]`
+        #[arg(long = "set", value_name = "KEY=VALUE", num_args = 1..)]
+        assignments: Vec<String>,
+        #[command(flatten)]
+        machine: Machine,
+    },
+}
+
+/// What was measured.
+#[derive(Serialize)]
+struct Measured {
+    preset: String,
+    batch: usize,
+    threads: usize,
+    rounds: usize,
+    /// Steps in each round.
+    steps: usize,
+    /// Median time of a step, for each image.
+    us_per_image: f64,
+    /// The same of the fastest round.
+    us_per_image_best: f64,
+    /// Floating-point operations of matrix products, for each image.
+    flop_per_image: u64,
+    /// Billions of those operations in a second.
+    gflops: f64,
+    peers: BTreeMap<String, PeerTime>,
+}
+
+/// How another program fared in the same rounds.
+#[derive(Serialize)]
+struct PeerTime {
+    us_per_image: f64,
+    us_per_image_best: f64,
+    /// Median over the rounds of its time divided by ours.
+    ratio: f64,
+}
+
+/// Seconds that a round takes of each program.
+const ROUND: f64 = 0.8;
+
+pub(crate) fn run(context: &Context, command: &Command) -> Result<(), Failure> {
+    let Command::Step { preset, batch, rounds, peer, against, assignments, machine } = command;
+    check_device(machine)?;
+    let mut spec = assigned(find(preset)?, assignments)?.spec;
+    spec.train.batch = *batch as usize;
+    let mut peers = Vec::new();
+    if let Some(python) = peer {
+        check_comparable(&spec)?;
+        for shape in ["scan", "unroll"] {
+            peers.push(Peer::jax(python, shape, &spec)?);
+        }
+    }
+    for line in against {
+        peers.push(Peer::command(line)?);
+    }
+    let measured = measure(context, &spec, (preset, *rounds as usize, machine.threads), &mut peers)?;
+    if context.terminal.json {
+        return context.terminal.print_json(&measured);
+    }
+    let mut text = format!(
+        "{preset}, batch {batch}, {} threads: {:.1} us per image (best {:.1}), {:.2} MFLOP per image, {:.1} GFLOP/s\n",
+        measured.threads,
+        measured.us_per_image,
+        measured.us_per_image_best,
+        measured.flop_per_image as f64 / 1e6,
+        measured.gflops
+    );
+    for (name, p) in &measured.peers {
+        text += &format!(
+            "  {name}: {:.1} us per image (best {:.1}), {:.2} times our time\n",
+            p.us_per_image, p.us_per_image_best, p.ratio
+        );
+    }
+    context.terminal.print(&text)
+}
+
+fn measure(
+    context: &Context,
+    spec: &RunSpec,
+    (preset, rounds, threads): (&str, usize, usize),
+    peers: &mut [Peer],
+) -> Result<Measured, Failure> {
+    let batch = spec.train.batch;
+    let mut ours = Ours::new(spec, threads)?;
+    // The first steps bring memory and clock to their usual state.
+    ours.time(3)?;
+    let steps = (ROUND * 1e6 / (ours.time(2)? * batch as f64)).ceil().max(1.0) as usize;
+    for peer in &mut *peers {
+        peer.time(batch, 2)?;
+    }
+    let (mut own, mut theirs) = (Vec::new(), vec![Vec::new(); peers.len()]);
+    for round in 0..rounds {
+        own.push(ours.time(steps)?);
+        for (peer, times) in peers.iter_mut().zip(&mut theirs) {
+            times.push(peer.time(batch, steps)?);
+        }
+        if !peers.is_empty() {
+            context.terminal.say(&format!("round {} of {rounds}", round + 1));
+        }
+        if context.interrupt.requested() {
+            return Err(Failure::Interrupted("interrupted".into()));
+        }
+    }
+    let peer_time = |times: &Vec<f64>| PeerTime {
+        us_per_image: median(times.iter().copied()),
+        us_per_image_best: best(times),
+        ratio: median(times.iter().zip(&own).map(|(theirs, ours)| theirs / ours)),
+    };
+    let (us, flop) = (median(own.iter().copied()), ours.trainer.flop_per_image());
+    Ok(Measured {
+        preset: preset.into(),
+        batch,
+        threads: ours.trainer.threads(),
+        rounds,
+        steps,
+        us_per_image: us,
+        us_per_image_best: best(&own),
+        flop_per_image: flop,
+        gflops: flop as f64 / us / 1e3,
+        peers: peers.iter().zip(&theirs).map(|(p, times)| (p.name.clone(), peer_time(times))).collect(),
+    })
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut sorted: Vec<f64> = values.collect();
+    sorted.sort_by(f64::total_cmp);
+    sorted[sorted.len() / 2]
+}
+
+fn best(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+/// Our training step.
+struct Ours {
+    trainer: Trainer,
+    rows: Vec<u32>,
+    rate: f64,
+}
+
+impl Ours {
+    fn new(spec: &RunSpec, threads: usize) -> Result<Self, Failure> {
+        let data = Arc::new(enough(spec.train.batch)?);
+        let trainer = Trainer::new(spec, data, threads, None)?;
+        let rows = (0..spec.train.batch as u32).collect();
+        Ok(Ours { trainer, rows, rate: spec.train.learning_rate.last })
+    }
+
+    /// Microseconds per image over some steps.
+    fn time(&mut self, steps: usize) -> Result<f64, Failure> {
+        let start = Instant::now();
+        for _ in 0..steps {
+            self.trainer.update(&self.rows, self.rate)?;
+        }
+        Ok(start.elapsed().as_secs_f64() * 1e6 / (steps * self.rows.len()) as f64)
+    }
+}
+
+/// The embedded images, repeated where a batch is larger than their number.
+fn enough(batch: usize) -> Result<Dataset, Failure> {
+    let data = Dataset::embedded()?;
+    let train = data.train();
+    if batch <= train.len() {
+        return Ok(data);
+    }
+    let bytes = train.bytes().iter().copied().cycle().take(batch * train.pixels()).collect();
+    let train = Images::new(train.height(), train.width(), bytes, None)?;
+    Ok(Dataset::new(data.name(), data.source(), train, data.validation().clone(), data.test().clone())?)
+}

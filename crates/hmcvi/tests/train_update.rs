@@ -1,0 +1,48 @@
+//! Check that an update with a gradient that is not finite leaves everything as it was, and says so.
+
+mod common;
+
+use std::rc::Rc;
+
+use common::model::{PIXELS, STEP_SIZE, chain, image_input, images, values};
+use hmcvi::nn::{Activation, Parameters};
+use hmcvi::train::{Adam, Objective, add_adam_state};
+use hmcvi::vi::{ChainSettings, Entropies};
+use hmcvi_graph::{CpuOptions, Graph, Run};
+
+const ROWS: usize = 6;
+
+#[test]
+fn a_gradient_that_is_not_finite_changes_nothing_and_is_counted() {
+    let graph = Graph::new();
+    let parameters = Rc::new(Parameters::new(&graph));
+    let settings = ChainSettings { hmc_steps: 2, leapfrog_steps: 2, ..ChainSettings::default() };
+    let chain = chain(&parameters, image_input(&graph), settings, Entropies::ClosedForm, Activation::Tanh);
+    let objective = Objective::new(&graph, parameters.all(), chain, settings);
+    let program = objective.training_program(&Adam::default()).expect("the objective makes a program");
+    let mut executable = program.on_cpu::<f64>(CpuOptions::for_rows(ROWS));
+    let mut store = values(&parameters, 4, STEP_SIZE / 9.0);
+    add_adam_state(&mut store, &parameters.all());
+    let before = store.clone();
+
+    let mut update = |store: &mut _, x: &[f64]| {
+        let inputs: &[(&str, &[f64])] = &[("x", x), ("learning_rate", &[0.01])];
+        let run = Run { rows: ROWS, inputs, seed: 2, step: 1, ..Run::default() };
+        executable.run(store, &run).expect("the run is complete");
+        executable.output("skipped").expect("the program says so")[0]
+    };
+    let good = images(5, ROWS);
+    for bad_value in [f64::NAN, f64::INFINITY] {
+        let mut bad = good.clone();
+        bad[2 * PIXELS] = bad_value;
+        assert_eq!(update(&mut store, &bad), 1.0);
+        for (name, tensor) in before.iter() {
+            assert_eq!(store.get(name).map(|t| &t.values), Some(&tensor.values), "{name} after {bad_value}");
+        }
+    }
+    assert_eq!(update(&mut store, &good), 0.0);
+    let moved = |name: &str| store.get(name).map(|t| &t.values) != before.get(name).map(|t| &t.values);
+    for (name, _) in parameters.all() {
+        assert!(moved(&name), "{name} is where it was after a good update");
+    }
+}
