@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::commands::{bench, config, data, encode, eval, hmc, quickstart, resume, sample, train};
+use crate::commands::{bench, config, data, diagnose, encode, eval, hmc, quickstart, resume, sample, train};
 
 /// Variational inference with Hamiltonian Monte Carlo: train, judge and look at models.
 ///
@@ -40,8 +40,10 @@ pub(crate) enum Command {
     Train(train::Arguments),
     /// Go on with a run that was interrupted, or train it longer
     Resume(resume::Arguments),
-    /// Judge a trained model: bound, and likelihood by importance sampling
+    /// Judge a trained model: bound, likelihood by importance sampling and annealing, posterior quality
     Eval(eval::Arguments),
+    /// Say whether a run is satisfactory, and what to do if it is not
+    Diagnose(diagnose::Arguments),
     /// Draw images from a trained model, or reconstruct images with it
     Sample(sample::Arguments),
     /// Write posterior draws before and after the HMC steps as .npy files

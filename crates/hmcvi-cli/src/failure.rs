@@ -21,6 +21,8 @@ pub(crate) enum Failure {
     Numerical(String),
     /// The device or its memory does not do: 5.
     Device(String),
+    /// Everything was done, and what was found is not satisfactory: 1.
+    Unsatisfactory(String),
     /// Stopped by the user: 130.
     Interrupted(String),
     /// Anything else: 1.
@@ -30,7 +32,7 @@ pub(crate) enum Failure {
 impl Failure {
     pub(crate) fn code(&self) -> u8 {
         match self {
-            Failure::Other(_) => 1,
+            Failure::Other(_) | Failure::Unsatisfactory(_) => 1,
             Failure::Usage(_) => 2,
             Failure::Data(_) => 3,
             Failure::Numerical(_) => 4,
@@ -45,6 +47,7 @@ impl fmt::Display for Failure {
         match self {
             Failure::Usage(m) | Failure::Data(m) | Failure::Numerical(m) => f.write_str(m),
             Failure::Device(m) | Failure::Interrupted(m) | Failure::Other(m) => f.write_str(m),
+            Failure::Unsatisfactory(m) => f.write_str(m),
         }
     }
 }
@@ -101,7 +104,9 @@ impl From<SessionError> for Failure {
 impl From<EvalError> for Failure {
     fn from(error: EvalError) -> Self {
         match error {
-            EvalError::Stopped => Failure::Interrupted("interrupted; nothing was written".into()),
+            EvalError::Stopped => {
+                Failure::Interrupted("interrupted; the same command goes on with what is finished".into())
+            }
             other => Failure::Other(other.to_string()),
         }
     }

@@ -3,13 +3,14 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use hmcvi::eval::Phase;
-use hmcvi::run::Watch;
+use hmcvi::eval::{self, EvalError, Phase};
+use hmcvi::run::{Journal, Watch};
 use hmcvi::train::{Batch, Observer};
 use hmcvi_record::{Epoch, RunInfo};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::Context;
+use crate::failure::Failure;
 
 /// Plain lines come at most this often within an epoch.
 const PLAIN_EVERY: Duration = Duration::from_secs(15);
@@ -169,28 +170,65 @@ fn clock(seconds: f64) -> String {
     }
 }
 
-/// Watches an evaluation for a person, and stops it on request.
-pub(crate) fn judging(context: &Context) -> impl FnMut(Phase, usize, usize) -> ControlFlow<()> + '_ {
-    let bar = bar(context, 0);
-    let mut phase = None;
-    move |now, done, of| {
-        let what = match now {
-            Phase::Bound => "bound",
-            Phase::Proposal => "proposals",
-            Phase::Likelihood => "importance sampling",
+/// Watches an evaluation for a person, stops it on request, and keeps its finished parts.
+pub(crate) struct Judging<'c> {
+    context: &'c Context,
+    bar: ProgressBar,
+    phase: Option<Phase>,
+    /// When the phase began, with which share done, and when a line was last printed.
+    begun: Instant,
+    first: f64,
+    spoken: Instant,
+    journal: Option<Journal>,
+}
+
+/// Thousandths of a phase that its bar has.
+const SHARES: f64 = 1000.0;
+
+impl<'c> Judging<'c> {
+    pub(crate) fn new(context: &'c Context, journal: Option<Journal>) -> Self {
+        let (bar, now) = (bar(context, SHARES as u64), Instant::now());
+        Judging { context, bar, phase: None, begun: now, first: 0.0, spoken: now, journal }
+    }
+
+    /// Takes the redrawn line away, and the journal of finished work.
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        self.bar.finish_and_clear();
+        self.journal.map_or(Ok(()), |journal| Ok(journal.finish()?))
+    }
+}
+
+impl eval::Watch for Judging<'_> {
+    fn progress(&mut self, phase: Phase, share: f64) -> ControlFlow<()> {
+        let begins = self.phase != Some(phase);
+        if begins {
+            (self.phase, self.begun, self.first) = (Some(phase), Instant::now(), share);
+        }
+        let here = share - self.first;
+        let left = match here > 0.0 {
+            true => clock(self.begun.elapsed().as_secs_f64() * (1.0 - share).max(0.0) / here),
+            false => "?".into(),
         };
-        if phase != Some(now) {
-            phase = Some(now);
-            bar.set_length(of as u64);
-            if !context.terminal.interactive() {
-                context.terminal.say(&format!("computing: {what}"));
-            }
+        let text = format!("{}  {:.0}%  left {left}", phase.name(), 100.0 * share);
+        if self.context.terminal.interactive() {
+            self.bar.set_position((share * SHARES) as u64);
+            self.bar.set_message(text);
+        } else if begins {
+            self.spoken = Instant::now();
+            self.context.terminal.say(&format!("computing: {}", phase.name()));
+        } else if self.spoken.elapsed() >= PLAIN_EVERY {
+            self.spoken = Instant::now();
+            self.context.terminal.say(&text);
         }
-        bar.set_position(done as u64);
-        bar.set_message(format!("{what}  {done}/{of} images"));
-        if now == Phase::Likelihood && done == of {
-            bar.finish_and_clear();
-        }
-        if context.interrupt.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if self.context.interrupt.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn recall(&mut self, part: &str) -> Option<serde_json::Value> {
+        self.journal.as_ref()?.recall(part).cloned()
+    }
+
+    fn keep(&mut self, part: &str, value: &serde_json::Value) -> Result<(), EvalError> {
+        let Some(journal) = &mut self.journal else { return Ok(()) };
+        journal.keep(part, value).map_err(|e| EvalError::Keep(e.to_string()))
     }
 }

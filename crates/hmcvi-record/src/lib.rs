@@ -25,6 +25,10 @@ pub mod files {
     pub const SUMMARY: &str = "summary.json";
     /// The latest evaluation: an [`Evaluation`](super::Evaluation).
     pub const EVALUATION: &str = "evaluation.json";
+    /// What it found out about every image: one [`ImageEvaluation`](super::ImageEvaluation) a line.
+    pub const EVALUATION_IMAGES: &str = "evaluation-images.jsonl";
+    /// Finished parts of an evaluation that was interrupted.
+    pub const EVALUATION_PARTS: &str = "evaluation-parts.jsonl";
     /// What the directory is, for a person.
     pub const README: &str = "README.txt";
 }
@@ -70,6 +74,9 @@ pub struct Epoch {
     pub train: BTreeMap<String, f64>,
     /// Means over the validation images, in epochs that look at them.
     pub validation: Option<BTreeMap<String, f64>>,
+    /// Images seen.
+    #[serde(default)]
+    pub images: u64,
     /// Images whose simulation diverged.
     pub divergences: u64,
     /// Updates that were left out because the gradient was not finite.
@@ -144,12 +151,19 @@ pub struct LatentPoint {
     pub class: u8,
 }
 
+/// Version of [`Evaluation`]; a reader refuses other versions.
+pub const EVALUATION_SCHEMA: u32 = 2;
+
 /// An evaluation of a trained model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
     /// Version of this schema.
     pub schema: u32,
-    /// `validation` or `test`.
+    /// Version of the program.
+    pub version: String,
+    /// The command that made it.
+    pub command: Vec<String>,
+    /// `validation`, `test` or `train`.
     pub split: String,
     /// Images.
     pub images: u64,
@@ -159,6 +173,8 @@ pub struct Evaluation {
     pub epoch: u64,
     /// Fixed binarisation draws.
     pub draws: u64,
+    /// Chains for each image and draw in the bound.
+    pub chain_draws: u64,
     /// Pixel scale, 256 or 255.
     pub pixel_scale: u32,
     /// Seed of the evaluation.
@@ -173,15 +189,164 @@ pub struct Evaluation {
     pub divergences: u64,
     /// `log p(x)` by importance sampling.
     pub importance_sampling: Option<ImportanceSampling>,
+    /// The multi-sample bound of the encoder alone.
+    pub encoder_bound: Option<EncoderBound>,
+    /// `log p(x)` by annealed importance sampling.
+    pub annealing: Option<Annealing>,
+    /// Bounds from both sides on simulated data.
+    pub bidirectional: Option<Bidirectional>,
+    /// Distance of the posterior approximation from the posterior.
+    pub posterior: Option<PosteriorQuality>,
+    /// Seconds by part.
+    pub seconds: BTreeMap<String, f64>,
 }
 
 /// `log p(x)` by importance sampling.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImportanceSampling {
-    /// Samples for each image.
+    /// Samples for each image and draw.
     pub samples: u64,
+    /// `gaussian` or `student-t`.
+    pub proposal: String,
+    /// Factor of the encoder's covariance.
+    pub proposal_scale: f64,
     /// Mean of `log p(x)`.
     pub log_likelihood: Estimate,
     /// Mean effective sample size.
     pub effective_sample_size: f64,
+    /// Mean variance of an image's log weights.
+    pub log_weight_variance: f64,
+    /// Median of the images' Pareto k-hat.
+    pub k_hat_median: f64,
+    /// Share of images whose k-hat is above 0.7: their estimates are not to be trusted.
+    pub k_hat_high: f64,
+    /// Billions of floating-point operations of matrix products in a second; absent where parts of it
+    /// were done before.
+    pub gflops: Option<f64>,
+    /// Bytes of working memory.
+    pub bytes: u64,
+}
+
+/// The multi-sample bound of the encoder alone (the importance-weighted auto-encoder's).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EncoderBound {
+    /// Samples for each image.
+    pub samples: u64,
+    /// Mean of the bound on `log p(x)`.
+    pub bound: Estimate,
+}
+
+/// Settings of annealing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AnnealingSettings {
+    /// Temperatures after the first.
+    pub temperatures: u64,
+    /// Chains for each data point.
+    pub chains: u64,
+    /// Leapfrog steps of each transition.
+    pub leapfrog_steps: u64,
+    /// `linear` or `sigmoidal`.
+    pub schedule: String,
+    /// `encoder` or `prior`.
+    pub start: String,
+}
+
+/// `log p(x)` by annealed importance sampling.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Annealing {
+    /// Settings.
+    pub settings: AnnealingSettings,
+    /// Images, each with its first binarisation draw.
+    pub images: u64,
+    /// Mean of `log p(x)`.
+    pub log_likelihood: Estimate,
+    /// Mean acceptance probability.
+    pub acceptance_rate: f64,
+    /// Mean variance of an image's log weights over its chains.
+    pub log_weight_variance: f64,
+    /// Its estimate less that of importance sampling, of the same images and draw.
+    pub above_importance_sampling: Option<Estimate>,
+}
+
+/// Bounds from both sides on the likelihood of data that the model simulated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bidirectional {
+    /// Settings.
+    pub settings: AnnealingSettings,
+    /// Simulated data points.
+    pub points: u64,
+    /// Mean lower bound.
+    pub lower: Estimate,
+    /// Mean upper bound.
+    pub upper: Estimate,
+    /// Mean gap between them.
+    pub gap: Estimate,
+}
+
+/// How far an approximation's draws are from the posterior's, averaged over images.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PosteriorDistance {
+    /// Kullback-Leibler divergence of Gaussians with the same moments.
+    pub gaussian_kl: Estimate,
+    /// 1-Wasserstein distance of each dimension, in standard deviations of the posterior.
+    pub wasserstein: Estimate,
+    /// Mean energy above that of the posterior.
+    pub energy_excess: Estimate,
+}
+
+/// How much nearer the HMC steps bring the encoder to the posterior.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PosteriorQuality {
+    /// Images.
+    pub images: u64,
+    /// Chains of the reference for each image.
+    pub chains: u64,
+    /// Draws of each chain.
+    pub draws: u64,
+    /// Largest split R-hat of the reference.
+    pub r_hat: f64,
+    /// Smallest effective sample size of the reference.
+    pub effective_sample_size: f64,
+    /// Draws of each approximation for each image.
+    pub approximation_draws: u64,
+    /// The encoder's Gaussian.
+    pub initial: PosteriorDistance,
+    /// After the HMC steps.
+    pub improved: PosteriorDistance,
+    /// What the HMC steps take off the distances, image by image.
+    pub gain: PosteriorDistance,
+    /// Energies above the mean of each image's posterior, as shares.
+    pub energies: EnergyHistogram,
+}
+
+/// Shares of draws by their energy.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EnergyHistogram {
+    /// Edges of the bins, one more than there are bins; the last bin also holds what is above it.
+    pub edges: Vec<f64>,
+    /// The posterior.
+    pub reference: Vec<f64>,
+    /// The encoder.
+    pub initial: Vec<f64>,
+    /// After the HMC steps.
+    pub improved: Vec<f64>,
+}
+
+/// What was found out about one image.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ImageEvaluation {
+    /// Number of the image in its split.
+    pub image: u64,
+    /// Mean bound over draws; absent if all simulations diverged.
+    pub bound: Option<f64>,
+    /// `log p(x)` by importance sampling, mean over draws.
+    pub log_likelihood: Option<f64>,
+    /// Smallest effective sample size of its draws.
+    pub effective_sample_size: Option<f64>,
+    /// Largest variance of its draws' log weights.
+    pub log_weight_variance: Option<f64>,
+    /// Largest k-hat of its draws.
+    pub k_hat: Option<f64>,
+    /// `log p(x)` of the first draw by annealed importance sampling.
+    pub annealed: Option<f64>,
 }

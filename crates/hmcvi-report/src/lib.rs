@@ -3,13 +3,17 @@
 
 mod canvas;
 mod chart;
+mod diagnose;
 mod error;
+mod evaluation;
 mod grid;
 mod palette;
 mod table;
 
 pub use chart::{Chart, LatentMap};
+pub use diagnose::{Finding, Level, diagnose};
 pub use error::ReportError;
+pub use evaluation::evaluation_text;
 pub use grid::{GreyGrid, encode_png};
 pub use palette::{BEFORE, COLOURS};
 pub use table::{Align, Table};

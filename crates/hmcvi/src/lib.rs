@@ -6,6 +6,7 @@ pub mod data;
 pub mod dist;
 pub mod eval;
 pub mod hmc;
+mod linalg;
 mod memory;
 pub mod model;
 pub mod nn;

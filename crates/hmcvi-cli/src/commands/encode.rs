@@ -53,7 +53,9 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
         if context.interrupt.requested() {
             return Err(Failure::Interrupted("interrupted; nothing was written".into()));
         }
-        let chains = evaluator.run(&mut model.checkpoint.store, &binary, n, arguments.seed, draw, |_| ())?;
+        let chains = evaluator.run(&mut model.checkpoint.store, &binary, n, arguments.seed, draw, |_| {
+            context.interrupt.requested()
+        })?;
         start.extend(&chains.start);
         end.extend(&chains.end);
         last = Some(chains);

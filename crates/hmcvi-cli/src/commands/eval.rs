@@ -1,17 +1,21 @@
-//! Judge a trained model: the bound with its terms, and the likelihood by importance sampling.
+//! Judge a trained model: the bound with its terms, and the likelihood in as many ways as are asked for.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use hmcvi::config::RunSpec;
 use hmcvi::data::{Dataset, Images};
-use hmcvi::eval::{JudgeOptions, Judgement, TEST_SEED, judge};
-use hmcvi::run::Checkpoint;
-use hmcvi_record::{Evaluation, SCHEMA};
-use hmcvi_report::{Align, Table};
+use hmcvi::eval::{
+    AnnealingOptions, AnnealingSchedule, AnnealingStart, ImportanceOptions, JudgeOptions, Judgement,
+    PosteriorOptions, Proposal, judge,
+};
+use hmcvi::run::{Checkpoint, Journal};
+use hmcvi_record::{EVALUATION_SCHEMA, Evaluation, files};
+use hmcvi_report::evaluation_text;
+use serde_json::json;
 
 use crate::Context;
 use crate::arguments::{SplitName, Trained};
 use crate::failure::Failure;
-use crate::progress::judging;
+use crate::progress::Judging;
 use crate::settings::{Model, open_trained, paper_row};
 
 /// What was typed.
@@ -22,31 +26,183 @@ pub(crate) struct Arguments {
     /// Images to judge by
     #[arg(long, value_enum, default_value_t = SplitName::Test)]
     split: SplitName,
-    /// Samples of importance sampling for each image; 0 computes the bound only [default: eval.importance_samples]
-    #[arg(long, value_name = "S")]
-    samples: Option<usize>,
     /// Use only the first N images
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
+    /// Fixed binarisation draws of each image [default: data.evaluation_draws]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    draws: Option<u32>,
+    /// Chains for each image and draw in the bound
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    chain_draws: u32,
+    /// Samples of importance sampling for each image and draw; 0 leaves it out [default: eval.importance_samples]
+    #[arg(long, value_name = "S")]
+    samples: Option<usize>,
+    /// Distribution that importance sampling draws from
+    #[arg(long, value_enum, default_value_t = ProposalName::Gaussian)]
+    proposal: ProposalName,
+    /// Widen the proposal: factor of the encoder's covariance
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    proposal_scale: f64,
+    /// Samples of the encoder's own multi-sample (IWAE) bound; 0 leaves it out
+    #[arg(long, value_name = "K", default_value_t = 0)]
+    iwae: usize,
+    /// Annealed importance sampling of the first N images
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    ais: usize,
+    /// Bidirectional Monte Carlo with N data points that the model simulates
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    bdmc: u32,
+    /// Temperatures of annealing
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    temperatures: u32,
+    /// Annealed chains for each image
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    chains: u32,
+    /// Leapfrog steps at each temperature
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    leapfrog_steps: u32,
+    /// Spacing of temperatures
+    #[arg(long, value_enum, default_value_t = ScheduleName::Sigmoidal)]
+    schedule: ScheduleName,
+    /// Where annealing begins
+    #[arg(long, value_enum, default_value_t = StartName::Encoder)]
+    start: StartName,
+    /// Measure the distance from the posteriors of the first N images, with long HMC chains
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    posterior: usize,
+    /// Begin anew instead of going on with an interrupted evaluation
+    #[arg(long)]
+    fresh: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ProposalName {
+    /// Diagonal Gaussian, as in the paper
+    Gaussian,
+    /// Student t with four degrees of freedom
+    StudentT,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ScheduleName {
+    /// Even
+    Linear,
+    /// Close at both ends
+    Sigmoidal,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum StartName {
+    /// The encoder's Gaussian
+    Encoder,
+    /// The prior
+    Prior,
+}
+
+impl Arguments {
+    fn options(&self, spec: &RunSpec) -> Result<JudgeOptions, Failure> {
+        if !(self.proposal_scale.is_finite() && self.proposal_scale > 0.0) {
+            let value = self.proposal_scale;
+            return Err(Failure::Usage(format!(
+                "`--proposal-scale` is {value}, but must be a positive number"
+            )));
+        }
+        let usual = JudgeOptions::new(spec);
+        let samples = self.samples.unwrap_or(spec.eval.importance_samples);
+        let proposal = match self.proposal {
+            ProposalName::Gaussian => Proposal::Gaussian,
+            ProposalName::StudentT => Proposal::StudentT,
+        };
+        let annealing = AnnealingOptions {
+            temperatures: self.temperatures as usize,
+            chains: self.chains as usize,
+            leapfrog_steps: self.leapfrog_steps as usize,
+            schedule: match self.schedule {
+                ScheduleName::Linear => AnnealingSchedule::Linear,
+                ScheduleName::Sigmoidal => AnnealingSchedule::Sigmoidal,
+            },
+            start: match self.start {
+                StartName::Encoder => AnnealingStart::Encoder,
+                StartName::Prior => AnnealingStart::Prior,
+            },
+        };
+        let of = |count: usize| (count > 0).then_some((annealing, count));
+        Ok(JudgeOptions {
+            threads: self.trained.machine.threads,
+            // Without stochastic binarisation all draws are the same.
+            draws: if usual.draws == 1 { 1 } else { self.draws.map_or(usual.draws, |d| d as usize) },
+            chain_draws: self.chain_draws as usize,
+            importance: (samples > 0).then_some(ImportanceOptions {
+                samples,
+                proposal,
+                scale: self.proposal_scale,
+            }),
+            encoder_samples: self.iwae,
+            annealing: of(self.ais),
+            bidirectional: of(self.bdmc as usize),
+            posterior: (self.posterior > 0).then_some((PosteriorOptions::default(), self.posterior)),
+            ..usual
+        })
+    }
 }
 
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
     let mut model = open_trained(context, &arguments.trained)?;
     let split = hmcvi::data::Split::from(arguments.split);
     let images = first(model.data.images(split), arguments.limit)?;
-    let options = JudgeOptions {
-        threads: arguments.trained.machine.threads,
-        samples: arguments.samples.unwrap_or(model.spec.eval.importance_samples),
-        images_seed: TEST_SEED,
-    };
-    let judged = judge(&model.spec, &mut model.checkpoint.store, &images, &options, &mut judging(context))?;
+    let options = arguments.options(&model.spec)?;
     let which: hmcvi::run::Which = arguments.trained.checkpoint.into();
-    let record = record(&model.spec, &model.checkpoint, &model.data, &judged, (split.name(), which.name()));
-    model.directory.write_evaluation(&record)?;
+    let journal =
+        journal(context, arguments, &model, (&options, images.len()), (split.name(), which.name()))?;
+    let mut judging = Judging::new(context, Some(journal));
+    let judged = judge(&model.spec, &mut model.checkpoint.store, &images, &options, &mut judging)?;
+    let parts = (split.name(), which.name());
+    let record = record(&model.spec, &model.checkpoint, &model.data, &judged, &options, parts);
+    model.directory.write_evaluation(&record, &judged.images)?;
+    judging.finish()?;
     if context.terminal.json {
         return context.terminal.print_json(&record);
     }
-    context.terminal.print(&text(&model, &record))
+    let row = paper_row(&model.spec);
+    let mut text = evaluation_text(&record, row.map(|r| (r.bound, r.nll)));
+    if row.is_some() && model.data.name() != "mnist" {
+        text += "the paper's numbers are for all of MNIST; this data is another\n";
+    }
+    context.terminal.print(&text)
+}
+
+/// The journal of this evaluation: parts of others do not belong into it.
+fn journal(
+    context: &Context,
+    arguments: &Arguments,
+    model: &Model,
+    (options, images): (&JudgeOptions, usize),
+    (split, checkpoint): (&str, &str),
+) -> Result<Journal, Failure> {
+    let of = json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "options": options,
+        "images": images,
+        "split": split,
+        "checkpoint": checkpoint,
+        "state": model.checkpoint.info,
+        "seed": model.spec.eval.seed,
+        "data": model.data.sha256(),
+    });
+    let path = model.directory.file(files::EVALUATION_PARTS);
+    if arguments.fresh && path.exists() {
+        std::fs::remove_file(&path)
+            .map_err(|e| Failure::Other(format!("cannot remove {}: {e}", path.display())))?;
+    }
+    let journal = Journal::open(&path, &of)?;
+    if !journal.is_empty() {
+        context.terminal.notice(&format!(
+            "going on with an interrupted evaluation: {} parts are done (--fresh begins anew)",
+            journal.len()
+        ));
+    }
+    Ok(journal)
 }
 
 /// The first images, if not all are wanted.
@@ -66,59 +222,30 @@ pub(crate) fn record(
     checkpoint: &Checkpoint,
     data: &Dataset,
     judged: &Judgement,
+    options: &JudgeOptions,
     (split, which): (&str, &str),
 ) -> Evaluation {
     Evaluation {
-        schema: SCHEMA,
+        schema: EVALUATION_SCHEMA,
+        version: env!("CARGO_PKG_VERSION").into(),
+        command: std::env::args().collect(),
         split: split.into(),
         images: judged.bounds.len() as u64,
         checkpoint: which.into(),
         epoch: checkpoint.info.epoch,
-        draws: judged.draws,
+        draws: options.draws as u64,
+        chain_draws: options.chain_draws as u64,
         pixel_scale: spec.data.pixel_scale.divisor().into(),
         seed: spec.eval.seed,
         data_sha256: data.sha256().into(),
         bound: judged.bound,
         terms: judged.terms.clone(),
         divergences: judged.divergences,
-        importance_sampling: judged.importance_sampling,
+        importance_sampling: judged.importance_sampling.clone(),
+        encoder_bound: judged.encoder_bound,
+        annealing: judged.annealing.clone(),
+        bidirectional: judged.bidirectional.clone(),
+        posterior: judged.posterior.clone(),
+        seconds: judged.seconds.clone(),
     }
-}
-
-fn text(model: &Model, record: &Evaluation) -> String {
-    let row = paper_row(&model.spec);
-    let paper = |value: Option<f64>| value.map_or("-".into(), |v| format!("{v:.2}"));
-    let mut table = Table::new([
-        ("nats per image", Align::Left),
-        ("here", Align::Right),
-        ("standard error", Align::Right),
-        ("paper", Align::Right),
-    ]);
-    let mut add = |name: &str, estimate: &hmcvi_record::Estimate, published: Option<f64>| {
-        let (mean, error) = (format!("{:.2}", -estimate.mean), format!("{:.2}", estimate.standard_error));
-        table.row([name.to_string(), mean, error, paper(published)]);
-    };
-    add("-log p(x) <= (bound)", &record.bound, row.map(|r| r.bound));
-    if let Some(sampling) = &record.importance_sampling {
-        add("-log p(x) ~ (importance sampling)", &sampling.log_likelihood, row.map(|r| r.nll));
-    }
-    let mut text = format!(
-        "{} {} images, {} draws of each, pixel scale {}, {} checkpoint (epoch {})\n\n{table}",
-        record.images, record.split, record.draws, record.pixel_scale, record.checkpoint, record.epoch
-    );
-    if let Some(s) = &record.importance_sampling {
-        text += &format!(
-            "\n{} samples for each image, mean effective sample size {:.0}\n",
-            s.samples, s.effective_sample_size
-        );
-    }
-    let terms: Vec<String> = record.terms.iter().map(|(name, value)| format!("{name} {value:.3}")).collect();
-    text += &format!("terms of the bound: {}\n", terms.join(", "));
-    if record.divergences > 0 {
-        text += &format!("{} simulations diverged; their draws are left out\n", record.divergences);
-    }
-    if row.is_some() && model.data.name() != "mnist" {
-        text += "the paper's numbers are for all of MNIST; this data is another\n";
-    }
-    text
 }

@@ -7,14 +7,14 @@ use std::time::Instant;
 use clap::Args;
 use hmcvi::config::{RunSpec, preset};
 use hmcvi::data::Dataset;
-use hmcvi::eval::{JudgeOptions, TEST_SEED, judge};
+use hmcvi::eval::{ImportanceOptions, JudgeOptions, Proposal, judge};
 use hmcvi::run::{RunDirectory, Which, start};
 
 use super::train::{begin, conclude};
 use crate::Context;
 use crate::arguments::Machine;
 use crate::failure::Failure;
-use crate::progress::{Training, judging};
+use crate::progress::{Judging, Training};
 use crate::settings::check_device;
 
 mod compare;
@@ -128,10 +128,17 @@ fn judge_run(
     let directory = RunDirectory::open(&arguments.out.join(folder))?;
     let spec = directory.spec()?;
     let mut checkpoint = directory.checkpoint(Which::Best)?;
-    let options =
-        JudgeOptions { threads: arguments.machine.threads, samples: SAMPLES, images_seed: TEST_SEED };
-    let judgement = judge(&spec, &mut checkpoint.store, data.test(), &options, &mut judging(context))?;
-    let evaluation = super::eval::record(&spec, &checkpoint, data, &judgement, ("test", Which::Best.name()));
-    directory.write_evaluation(&evaluation)?;
+    let importance = ImportanceOptions { samples: SAMPLES, proposal: Proposal::Gaussian, scale: 1.0 };
+    let options = JudgeOptions {
+        threads: arguments.machine.threads,
+        importance: Some(importance),
+        ..JudgeOptions::new(&spec)
+    };
+    let mut judging = Judging::new(context, None);
+    let judgement = judge(&spec, &mut checkpoint.store, data.test(), &options, &mut judging)?;
+    judging.finish()?;
+    let which = ("test", Which::Best.name());
+    let evaluation = super::eval::record(&spec, &checkpoint, data, &judgement, &options, which);
+    directory.write_evaluation(&evaluation, &judgement.images)?;
     Ok(Judged { name, directory, spec, checkpoint, judgement })
 }

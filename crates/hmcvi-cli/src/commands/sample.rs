@@ -96,7 +96,7 @@ fn reconstructions(model: &mut Model, arguments: &Arguments) -> Result<Pictures,
         images.len(),
         arguments.seed,
         0,
-        |_| (),
+        |_| false,
     )?;
     let mut decoder = Decoder::new(spec, pixels, threads)?;
     let scale = f32::from(binary.iter().copied().max().unwrap_or(1).max(1));

@@ -2,9 +2,11 @@
 
 mod bernoulli;
 mod gaussian;
+mod student;
 
 pub use bernoulli::Bernoulli;
 pub use gaussian::Gaussian;
+pub use student::StudentT;
 
 /// `½ log 2π`
 pub(crate) const HALF_LOG_TWO_PI: f64 = 0.918_938_533_204_672_8;

@@ -69,7 +69,7 @@ impl BoundEvaluator {
     }
 
     /// Runs the chain once on all images of a set that was binarised beforehand. Different
-    /// `draw`s give independent chains; `done` is told how many images are done.
+    /// `draw`s give independent chains; `done` is told how many images are done and returns whether to stop.
     pub fn run(
         &mut self,
         store: &mut Store<f32>,
@@ -77,7 +77,7 @@ impl BoundEvaluator {
         count: usize,
         seed: u64,
         draw: u64,
-        mut done: impl FnMut(usize),
+        mut done: impl FnMut(usize) -> bool,
     ) -> Result<Bounds, EvalError> {
         let rows: Vec<u32> = (0..count as u32).collect();
         let mut all = Bounds::default();
@@ -105,7 +105,9 @@ impl BoundEvaluator {
                 let counted = output(name).iter().zip(bound).filter(|(_, b)| b.is_finite());
                 *sum += counted.map(|(t, _)| f64::from(*t)).sum::<f64>();
             }
-            done(all.bound.len());
+            if done(all.bound.len()) {
+                return Err(EvalError::Stopped);
+            }
         }
         let counted = all.bound.iter().filter(|b| b.is_finite()).count().max(1) as f64;
         let mean = |(name, sum): (&&'static str, f64)| (name.to_string(), sum / counted);

@@ -1,16 +1,33 @@
-//! Judge trained models: the bound, and the likelihood by importance sampling.
+//! Judge trained models, and say how far the judgement can be trusted.
+//!
+//! [`judge()`] does everything for a variational auto-encoder. Its parts work for any [`LatentModel`]: importance
+//! sampling ([`ImportanceSampler`]), annealed importance sampling ([`Annealer`]), bounds from both sides on
+//! simulated data ([`sandwich`]), and reference draws from posteriors ([`PosteriorSampler`]).
 
+mod annealing;
+mod bidirectional;
 mod bound;
 mod decode;
 mod importance;
 mod judge;
+mod model;
+mod pareto;
+mod posterior;
 mod statistics;
+mod weights;
 
+pub use annealing::{Annealer, AnnealingOptions, AnnealingSchedule, AnnealingStart};
+pub use bidirectional::{Sandwich, Simulated, sandwich, simulate};
 pub use bound::{BoundEvaluator, Bounds};
 pub use decode::{Decoder, prior_draws};
-pub use importance::{ImageLikelihood, ImportanceEvaluator, log_mean_exp};
-pub use judge::{JudgeOptions, Judgement, Phase, Progress, TEST_SEED, finite_estimate, judge};
+pub use importance::{ImportanceSampler, Proposal};
+pub use judge::{
+    ImportanceOptions, JudgeOptions, Judgement, Phase, TEST_SEED, Watch, finite_estimate, judge,
+};
+pub use model::{LatentModel, VaeModel};
+pub use posterior::{Distance, PosteriorOptions, PosteriorSampler, Reference};
 pub use statistics::estimate;
+pub use weights::{WeightSummary, Weights, log_mean_exp};
 
 use hmcvi_graph::{CompileError, RunError};
 
@@ -27,4 +44,7 @@ pub enum EvalError {
     /// The watcher asked to stop.
     #[error("stopped before the end")]
     Stopped,
+    /// A finished part could not be kept.
+    #[error("cannot keep a finished part of the evaluation: {0}")]
+    Keep(String),
 }

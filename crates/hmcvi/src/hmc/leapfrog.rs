@@ -25,17 +25,28 @@ pub struct Leapfrog<'g> {
 /// The path of a simulation.
 #[derive(Clone, Debug)]
 pub struct Trajectory<'g> {
-    /// All states from the first to the last.
+    /// All states from the first to the last. Rows that diverged stop on the way.
     pub states: Vec<State<'g>>,
-    /// 1 for rows that left the range of numbers on the way, or ended where there is no density; else
-    /// 0. The end of such a row is its start: its values are finite. So are their derivatives, unless
-    /// a force overflowed at a position in range; training then leaves the update out.
+    /// 1 for rows that left the range of numbers on the way, or ended where there is no density; else 0.
     pub diverged: Expr<'g>,
 }
 
 impl<'g> Trajectory<'g> {
-    /// The last state.
+    /// The last state. The end of a diverged row is its start: its values are finite. So are their
+    /// derivatives, unless a force overflowed at a position in range; training then leaves the update
+    /// out.
     pub fn end(&self) -> State<'g> {
+        let (first, last) = (self.states[0], self.last());
+        State {
+            z: self.diverged.select(first.z, last.z),
+            v: self.diverged.select(first.v, last.v),
+            log_density: self.diverged.select(first.log_density, last.log_density),
+            force: self.diverged.select(first.force, last.force),
+        }
+    }
+
+    /// The last state that was simulated, also of rows that diverged.
+    pub fn last(&self) -> State<'g> {
         self.states[self.states.len() - 1]
     }
 }
@@ -70,15 +81,7 @@ impl<'g> Leapfrog<'g> {
             state = next;
             states.push(state);
         }
-        let diverged = diverged.max(1.0 - state.log_density.is_finite());
-        let last = states.len() - 1;
-        states[last] = State {
-            z: diverged.select(start.z, state.z),
-            v: diverged.select(start.v, state.v),
-            log_density: diverged.select(start.log_density, state.log_density),
-            force: diverged.select(start.force, state.force),
-        };
-        Trajectory { states, diverged }
+        Trajectory { states, diverged: diverged.max(1.0 - state.log_density.is_finite()) }
     }
 
     /// One step, or none for rows whose step leads out of range; and which rows these are.

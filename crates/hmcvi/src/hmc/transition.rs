@@ -2,7 +2,7 @@
 
 use hmcvi_graph::Expr;
 
-use super::{Leapfrog, State, accept, momentum};
+use super::{Leapfrog, State, Trajectory, accept, momentum};
 
 /// How a chain moves on.
 #[derive(Clone)]
@@ -20,7 +20,9 @@ pub struct Transition<'g> {
 pub struct Info<'g> {
     /// `u`, the momentum at the start of the simulation.
     pub u: Expr<'g>,
-    /// Where the simulation ended.
+    /// The simulation.
+    pub trajectory: Trajectory<'g>,
+    /// Where it ended.
     pub proposal: State<'g>,
     /// `ΔH = H(proposal) - H(z, u)`, positive infinity for diverged rows.
     pub energy_error: Expr<'g>,
@@ -50,9 +52,7 @@ impl<'g> Transition<'g> {
         } else {
             (proposal, state.z.graph().constant(1.0))
         };
-        (
-            next,
-            Info { u, proposal, energy_error: diverging.select(f64::INFINITY, error), accepted, diverging },
-        )
+        let energy_error = diverging.select(f64::INFINITY, error);
+        (next, Info { u, trajectory, proposal, energy_error, accepted, diverging })
     }
 }

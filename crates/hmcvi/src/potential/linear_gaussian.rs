@@ -4,6 +4,7 @@ use hmcvi_graph::{Expr, Graph};
 
 use super::Potential;
 use crate::dist::HALF_LOG_TWO_PI;
+use crate::linalg::{cholesky, solve};
 
 /// A linear-Gaussian model, whose posterior and evidence are known.
 #[derive(Clone, Debug, PartialEq)]
@@ -113,31 +114,4 @@ impl LinearGaussian {
         let log_root_determinant: f64 = (0..m).map(|i| factor[i * m + i].ln()).sum();
         -0.5 * square - log_root_determinant - m as f64 * HALF_LOG_TWO_PI
     }
-}
-
-/// Lower factor `L` of a positive definite matrix `LLᵀ`.
-fn cholesky(a: &[f64], n: usize) -> Vec<f64> {
-    let mut l = vec![0.0; n * n];
-    for i in 0..n {
-        for j in 0..=i {
-            let dot: f64 = (0..j).map(|k| l[i * n + k] * l[j * n + k]).sum();
-            let rest = a[i * n + j] - dot;
-            l[i * n + j] = if i == j { rest.sqrt() } else { rest / l[j * n + j] };
-        }
-    }
-    l
-}
-
-/// Solves `LLᵀ y = b`.
-fn solve(l: &[f64], n: usize, b: &[f64]) -> Vec<f64> {
-    let mut y = b.to_vec();
-    for i in 0..n {
-        let dot: f64 = (0..i).map(|k| l[i * n + k] * y[k]).sum();
-        y[i] = (y[i] - dot) / l[i * n + i];
-    }
-    for i in (0..n).rev() {
-        let dot: f64 = (i + 1..n).map(|k| l[k * n + i] * y[k]).sum();
-        y[i] = (y[i] - dot) / l[i * n + i];
-    }
-    y
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hmcvi_record::{Epoch, Evaluation, RunInfo, Summary, files};
+use hmcvi_record::{EVALUATION_SCHEMA, Epoch, Evaluation, ImageEvaluation, RunInfo, Summary, files};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -19,7 +19,7 @@ pub struct RunDirectory {
 }
 
 /// Files that belong to a run, and that replacing it removes.
-const FILES: [&str; 8] = [
+const FILES: [&str; 10] = [
     files::CONFIG,
     files::INFO,
     files::METRICS,
@@ -27,6 +27,8 @@ const FILES: [&str; 8] = [
     files::BEST,
     files::SUMMARY,
     files::EVALUATION,
+    files::EVALUATION_IMAGES,
+    files::EVALUATION_PARTS,
     files::README,
 ];
 
@@ -114,13 +116,29 @@ impl RunDirectory {
         self.write_json(files::SUMMARY, summary)
     }
 
-    /// The latest evaluation.
-    pub fn evaluation(&self) -> Result<Evaluation, DirectoryError> {
-        self.read_json(files::EVALUATION)
+    /// The latest evaluation, if there is one.
+    pub fn evaluation(&self) -> Result<Option<Evaluation>, DirectoryError> {
+        if !self.file(files::EVALUATION).is_file() {
+            return Ok(None);
+        }
+        let value: serde_json::Value = self.read_json(files::EVALUATION)?;
+        let again = "an evaluation of this version; `hmcvi eval` makes it anew";
+        let file = self.file(files::EVALUATION);
+        if value["schema"] != EVALUATION_SCHEMA {
+            return Err(DirectoryError::content(&file, format!("schema {}", value["schema"]), again));
+        }
+        serde_json::from_value(value).map(Some).map_err(|e| DirectoryError::content(&file, e, again))
     }
 
-    /// Writes an evaluation.
-    pub fn write_evaluation(&self, evaluation: &Evaluation) -> Result<(), DirectoryError> {
+    /// Writes an evaluation, and what it found out about every image.
+    pub fn write_evaluation(
+        &self,
+        evaluation: &Evaluation,
+        images: &[ImageEvaluation],
+    ) -> Result<(), DirectoryError> {
+        let line = |image| serde_json::to_string(image).expect("plain values become JSON") + "\n";
+        let lines: String = images.iter().map(line).collect();
+        atomic::write(&self.file(files::EVALUATION_IMAGES), lines.as_bytes())?;
         self.write_json(files::EVALUATION, evaluation)
     }
 

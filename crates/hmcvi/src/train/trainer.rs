@@ -312,6 +312,7 @@ impl Trainer {
             step: self.step,
             seconds: self.seconds,
             learning_rate: rate,
+            images: images as u64,
             divergences: sums.divergences(),
             train: sums.means(),
             validation,

@@ -43,7 +43,7 @@ pub(crate) struct Comparison {
 
 pub(crate) fn compare(basic: &Judged, hmcvi: &Judged, seconds: f64) -> Comparison {
     let (b, h) = (&basic.judgement, &hmcvi.judgement);
-    let size = |j: &Judgement| j.importance_sampling.map_or(f64::NAN, |s| s.effective_sample_size);
+    let size = |j: &Judgement| j.importance_sampling.as_ref().map_or(f64::NAN, |s| s.effective_sample_size);
     Comparison {
         bound: quantity(&b.bounds, &h.bounds),
         nll: quantity(&b.log_likelihoods, &h.log_likelihoods),

@@ -55,7 +55,7 @@ fn latent_points(model: &Judged, data: &Dataset, threads: usize) -> Result<Vec<L
     let binary = fixed_draw(images, spec.data.binarisation, spec.data.pixel_scale, TEST_SEED, 0);
     let mut evaluator = BoundEvaluator::new(spec, images.pixels(), threads)?;
     let mut store = model.checkpoint.store.clone();
-    let chains = evaluator.run(&mut store, &binary, images.len(), spec.eval.seed, 0, |_| ())?;
+    let chains = evaluator.run(&mut store, &binary, images.len(), spec.eval.seed, 0, |_| false)?;
     let labels = images.labels().unwrap_or_default();
     let point = |(i, z): (usize, &[f32])| LatentPoint {
         x: z[0].into(),

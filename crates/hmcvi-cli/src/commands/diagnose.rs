@@ -1,0 +1,60 @@
+//! Say whether a run is satisfactory, and what to do if it is not.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use hmcvi::run::RunDirectory;
+use hmcvi_report::{Finding, Level, diagnose};
+use serde::Serialize;
+
+use crate::Context;
+use crate::failure::Failure;
+
+/// What was typed.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Run directory
+    run: PathBuf,
+}
+
+/// The answer.
+#[derive(Serialize)]
+struct Diagnosis {
+    satisfactory: bool,
+    findings: Vec<Finding>,
+}
+
+pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
+    let directory = RunDirectory::open(&arguments.run)?;
+    let (epochs, summary) = (directory.epochs()?, directory.summary().ok());
+    let evaluation = directory.evaluation()?;
+    let place = arguments.run.display().to_string();
+    let findings = diagnose(&place, &epochs, summary.as_ref(), evaluation.as_ref());
+    let problems = findings.iter().filter(|f| f.level == Level::Problem).count();
+    if context.terminal.json {
+        context.terminal.print_json(&Diagnosis { satisfactory: problems == 0, findings })?;
+    } else {
+        context.terminal.print(&text(&findings))?;
+    }
+    match problems {
+        0 => Ok(()),
+        1 => Err(Failure::Unsatisfactory("1 finding is a problem".into())),
+        n => Err(Failure::Unsatisfactory(format!("{n} findings are problems"))),
+    }
+}
+
+fn text(findings: &[Finding]) -> String {
+    let mut text = String::new();
+    for f in findings {
+        let level = match f.level {
+            Level::Good => "good",
+            Level::Remark => "remark",
+            Level::Problem => "PROBLEM",
+        };
+        text += &format!("{level:<8} {}: {}\n         meaning: {}\n", f.about, f.finding, f.meaning);
+        if !f.action.is_empty() {
+            text += &format!("         next: {}\n", f.action);
+        }
+    }
+    text
+}

@@ -1,0 +1,114 @@
+//! Show an evaluation as a table for a terminal.
+
+use hmcvi_record::{Annealing, Bidirectional, Estimate, Evaluation, PosteriorQuality};
+
+use crate::table::{Align, Table};
+
+/// The table and what it means. `paper` holds the published bound and negative log-likelihood.
+pub fn evaluation_text(record: &Evaluation, paper: Option<(f64, f64)>) -> String {
+    let mut table = Table::new([
+        ("nats per image, smaller is better", Align::Left),
+        ("here", Align::Right),
+        ("standard error", Align::Right),
+        ("paper", Align::Right),
+    ]);
+    let mut add = |name: &str, estimate: &Estimate, published: Option<f64>| {
+        let published = published.map_or("-".into(), |v| format!("{v:.2}"));
+        let (mean, error) = (format!("{:.2}", -estimate.mean), format!("{:.2}", estimate.standard_error));
+        table.row([name.to_string(), mean, error, published]);
+    };
+    add("-log p(x) <= (bound)", &record.bound, paper.map(|p| p.0));
+    if let Some(encoder) = &record.encoder_bound {
+        add(&format!("-log p(x) <= (encoder alone, {} samples)", encoder.samples), &encoder.bound, None);
+    }
+    if let Some(sampling) = &record.importance_sampling {
+        add("-log p(x) ~ (importance sampling)", &sampling.log_likelihood, paper.map(|p| p.1));
+    }
+    if let Some(annealing) = &record.annealing {
+        let name = format!("-log p(x) ~ (annealing, {} images)", annealing.images);
+        add(&name, &annealing.log_likelihood, None);
+    }
+    let mut text = format!(
+        "{} {} images, {} draws of each, pixel scale {}, {} checkpoint (epoch {})\n\n{table}\n",
+        record.images, record.split, record.draws, record.pixel_scale, record.checkpoint, record.epoch
+    );
+    if let Some(s) = &record.importance_sampling {
+        let scale = match s.proposal_scale {
+            1.0 => String::new(),
+            factor => format!(", covariance times {factor}"),
+        };
+        text += &format!(
+            "importance sampling: {} samples ({}{scale}), mean effective sample size {:.0}, variance of log weights {:.2}, \
+             k-hat: median {:.2}, above 0.7 for {:.1}% of images\n",
+            s.samples,
+            s.proposal,
+            s.effective_sample_size,
+            s.log_weight_variance,
+            s.k_hat_median,
+            100.0 * s.k_hat_high
+        );
+    }
+    text += &record.annealing.as_ref().map_or(String::new(), annealing);
+    text += &record.bidirectional.as_ref().map_or(String::new(), bidirectional);
+    text += &record.posterior.as_ref().map_or(String::new(), posterior);
+    let terms: Vec<String> = record.terms.iter().map(|(name, value)| format!("{name} {value:.3}")).collect();
+    text += &format!("terms of the bound: {}\n", terms.join(", "));
+    if record.divergences > 0 {
+        text += &format!("{} simulations diverged; their draws are left out\n", record.divergences);
+    }
+    text
+}
+
+fn pair(e: &Estimate) -> String {
+    format!("{:.3} +- {:.3}", e.mean, e.standard_error)
+}
+
+fn annealing(a: &Annealing) -> String {
+    let s = &a.settings;
+    let above = a.above_importance_sampling.as_ref();
+    let above = above.map_or(String::new(), |e| format!(", above importance sampling by {}", pair(e)));
+    format!(
+        "annealing: {} temperatures ({}, from the {}), {} chains, {} leapfrog steps, acceptance {:.2}, variance of log \
+         weights {:.2}{above}\n",
+        s.temperatures,
+        s.schedule,
+        s.start,
+        s.chains,
+        s.leapfrog_steps,
+        a.acceptance_rate,
+        a.log_weight_variance
+    )
+}
+
+fn bidirectional(b: &Bidirectional) -> String {
+    format!(
+        "bidirectional Monte Carlo, {} simulated images: log p(x) between {} and {}, gap {}\n",
+        b.points,
+        pair(&b.lower),
+        pair(&b.upper),
+        pair(&b.gap)
+    )
+}
+
+fn posterior(p: &PosteriorQuality) -> String {
+    let mut table = Table::new([
+        ("distance from the posterior", Align::Left),
+        ("encoder", Align::Right),
+        ("after HMC steps", Align::Right),
+        ("gain", Align::Right),
+    ]);
+    for (name, of) in [
+        (
+            "KL divergence of Gaussians (nats)",
+            (|d| &d.gaussian_kl) as fn(&hmcvi_record::PosteriorDistance) -> &Estimate,
+        ),
+        ("1-Wasserstein (standard deviations)", |d| &d.wasserstein),
+        ("energy above the posterior's (nats)", |d| &d.energy_excess),
+    ] {
+        table.row([name.to_string(), pair(of(&p.initial)), pair(of(&p.improved)), pair(of(&p.gain))]);
+    }
+    format!(
+        "\n{table}\nposterior: {} images, {} chains of {} draws, largest R-hat {:.3}, smallest effective sample size {:.0}\n",
+        p.images, p.chains, p.draws, p.r_hat, p.effective_sample_size
+    )
+}

@@ -1,0 +1,69 @@
+//! Bound the error of annealed importance sampling from both sides (Grosse, Ghahramani and Adams,
+//! *Sandwiching the marginal likelihood using bidirectional Monte Carlo*, 2015).
+//!
+//! Data that the model itself simulated come with an exact draw from their posterior. Annealing towards the
+//! posterior bounds their log-likelihood from below, annealing away from the exact draw from above; the gap
+//! between the two bounds both errors.
+
+use hmcvi_graph::{CpuOptions, Graph, Real, Run, Store};
+use serde::{Deserialize, Serialize};
+
+use super::annealing::{Annealer, Watch};
+use super::weights::log_mean_exp;
+use super::{EvalError, LatentModel};
+
+/// Bounds on the log-likelihood of one simulated data point.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sandwich {
+    /// From annealing to the posterior.
+    pub lower: f64,
+    /// From annealing from the exact posterior draw.
+    pub upper: f64,
+}
+
+/// Data points that a model simulated.
+#[derive(Clone, Debug)]
+pub struct Simulated<T> {
+    /// `z ~ p(z)`, an exact draw from `p(z | x)`.
+    pub z: Vec<T>,
+    /// `x ~ p(x | z)`
+    pub x: Vec<T>,
+}
+
+/// Simulates data points from the model.
+pub fn simulate<T: Real>(
+    model: &dyn LatentModel,
+    store: &mut Store<T>,
+    points: usize,
+    seed: u64,
+    threads: usize,
+) -> Result<Simulated<T>, EvalError> {
+    let graph = Graph::new();
+    let z = model.prior(&graph).sample(graph.normal(8, model.latent()));
+    let program = graph.program().output("z", z).output("x", model.draw(z)).compile()?;
+    let options = CpuOptions { threads, ..CpuOptions::for_rows(points) };
+    let mut executable = program.on_cpu::<T>(options);
+    executable.run(store, &Run { rows: points, seed, ..Run::default() })?;
+    let output = |name| executable.output(name).expect("the program has this output").to_vec();
+    Ok(Simulated { z: output("z"), x: output("x") })
+}
+
+/// Bounds of simulated data points, at most [`Annealer::points`] of them; `first` is the number of the first.
+pub fn sandwich<T: Real>(
+    annealer: &mut Annealer<T>,
+    store: &mut Store<T>,
+    (x, z, first): (&[T], &[T], usize),
+    step_sizes: &[f64],
+    seed: u64,
+    watch: &mut Watch<'_>,
+) -> Result<Vec<Sandwich>, EvalError> {
+    let (forward, _) = annealer.forward(store, (x, first), step_sizes, seed, &mut |s| watch(0.5 * s))?;
+    let (reverse, _) =
+        annealer.reverse(store, (x, z, first), step_sizes, seed ^ 1, &mut |s| watch(0.5 + 0.5 * s))?;
+    let bounds = |(forward, reverse): (Vec<f64>, Vec<f64>)| Sandwich {
+        lower: log_mean_exp(forward),
+        // 1/eʷ is unbiased for 1/p(x).
+        upper: -log_mean_exp(reverse.into_iter().map(|w| -w)),
+    };
+    Ok(forward.into_iter().zip(reverse).map(bounds).collect())
+}

@@ -1,0 +1,102 @@
+//! The bound, and draws from the chain that the bound belongs to.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Judge, Phase, means_of_images, stop};
+use crate::eval::{Bounds, EvalError};
+
+/// Draws from the improved posterior whose average is the proposal's mean (`app:NLLestimateImportSampling`).
+const PROPOSAL_DRAWS: usize = 5;
+/// Another seed than that of the bound, so that proposals do not share its noise.
+const PROPOSAL_SEED: u64 = 0x5eed;
+
+/// The bound of all images.
+pub(super) struct AllBounds {
+    pub(super) bounds: Vec<f64>,
+    pub(super) terms: BTreeMap<String, f64>,
+    pub(super) divergences: u64,
+}
+
+/// The bound of all images with one draw and one chain. JSON has no infinities: they are absent.
+#[derive(Serialize, Deserialize)]
+struct Pass {
+    bounds: Vec<Option<f64>>,
+    terms: BTreeMap<String, f64>,
+    divergences: u64,
+}
+
+impl Judge<'_> {
+    pub(super) fn bound(&mut self) -> Result<AllBounds, EvalError> {
+        let (draws, chains) = (self.options.draws.max(1), self.options.chain_draws.max(1));
+        let (mut values, mut divergences) = (Vec::new(), 0);
+        let mut terms = BTreeMap::<String, f64>::new();
+        let passes = draws * chains;
+        for pass in 0..passes {
+            let found = self.part(&format!("bound {pass}"), |judge| {
+                let images = judge.draw(pass / chains);
+                let found = judge.pass(&images, judge.spec.eval.seed, pass as u64, |share| {
+                    (Phase::Bound, (pass as f64 + share) / passes as f64)
+                })?;
+                let bounds = found.bound.iter().map(|b| b.is_finite().then_some(*b)).collect();
+                Ok(Pass { bounds, terms: found.terms, divergences: found.divergences })
+            })?;
+            values.extend(found.bounds.into_iter().map(|b| b.unwrap_or(f64::NAN)));
+            divergences += found.divergences;
+            for (name, mean) in found.terms {
+                *terms.entry(name).or_default() += mean / passes as f64;
+            }
+        }
+        let bounds = means_of_images(&values, self.images.len());
+        Ok(AllBounds { bounds, terms, divergences })
+    }
+
+    /// Mean and log variance of every image's proposal: the average of draws from the improved posterior,
+    /// and the encoder's.
+    pub(super) fn proposals(
+        &mut self,
+        binary: &[u8],
+        draw: usize,
+    ) -> Result<(Vec<f32>, Vec<f32>), EvalError> {
+        let d = self.spec.model.latent;
+        let (mut sum, mut found) = (vec![0f32; self.images.len() * d], vec![0f32; self.images.len() * d]);
+        let mut encoder = (Vec::new(), Vec::new());
+        for i in 0..PROPOSAL_DRAWS {
+            let number = (draw * PROPOSAL_DRAWS + i) as u64;
+            let chain = self.pass(binary, self.spec.eval.seed ^ PROPOSAL_SEED, number, |share| {
+                (Phase::Proposals, (i as f64 + share) / PROPOSAL_DRAWS as f64)
+            })?;
+            for ((sum, found), z) in sum.iter_mut().zip(&mut found).zip(&chain.end) {
+                if z.is_finite() {
+                    (*sum, *found) = (*sum + z, *found + 1.0);
+                }
+            }
+            encoder = (chain.encoder_mean, chain.encoder_log_variance);
+        }
+        // Where every simulation diverged the encoder's mean serves: any proposal is a right one.
+        let average =
+            |((sum, found), mean): ((&f32, &f32), &f32)| if *found > 0.0 { sum / found } else { *mean };
+        Ok((sum.iter().zip(&found).zip(&encoder.0).map(average).collect(), encoder.1))
+    }
+
+    /// Runs the chain once on images.
+    pub(super) fn pass(
+        &mut self,
+        images: &[u8],
+        seed: u64,
+        number: u64,
+        phase: impl Fn(f64) -> (Phase, f64),
+    ) -> Result<Bounds, EvalError> {
+        let count = images.len() / self.images.pixels();
+        let (watch, mut flow) = (&mut *self.watch, std::ops::ControlFlow::Continue(()));
+        let done = |n: usize| {
+            let (phase, share) = phase(n as f64 / count as f64);
+            flow = watch.progress(phase, share);
+            flow.is_break()
+        };
+        let found = self.chain.run(self.store, images, count, seed, number, done)?;
+        stop(flow)?;
+        Ok(found)
+    }
+}

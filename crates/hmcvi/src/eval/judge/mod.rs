@@ -1,0 +1,324 @@
+//! Judge a model on images by everything that was asked for, part by part: what an earlier, interrupted
+//! judgement finished is not computed again.
+
+mod annealed;
+mod chain;
+mod posterior;
+mod sampled;
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use hmcvi_graph::Store;
+use hmcvi_record as record;
+use hmcvi_record::{Estimate, ImageEvaluation};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::annealing::AnnealingOptions;
+use super::bound::BoundEvaluator;
+use super::importance::Proposal;
+use super::posterior::PosteriorOptions;
+use super::statistics::estimate;
+use super::{EvalError, VaeModel};
+use crate::config::RunSpec;
+use crate::data::{Binarisation, Images, fixed_draw};
+
+/// Seed of the fixed binarisation draws of test images, the same for all models.
+pub const TEST_SEED: u64 = 0x7e57;
+
+/// What is to be found out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JudgeOptions {
+    /// Threads; 0 for one per core. The results do not depend on it.
+    #[serde(skip)]
+    pub threads: usize,
+    /// Seed of the fixed binarisation draws.
+    pub images_seed: u64,
+    /// Binarisation draws of each image.
+    pub draws: usize,
+    /// Chains for each image and draw in the bound.
+    pub chain_draws: usize,
+    /// Importance sampling.
+    pub importance: Option<ImportanceOptions>,
+    /// Samples of the encoder's multi-sample bound; 0 leaves it out.
+    pub encoder_samples: usize,
+    /// Annealed importance sampling of so many images.
+    pub annealing: Option<(AnnealingOptions, usize)>,
+    /// Bidirectional Monte Carlo with so many simulated data points.
+    pub bidirectional: Option<(AnnealingOptions, usize)>,
+    /// Comparison with the posteriors of so many images.
+    pub posterior: Option<(PosteriorOptions, usize)>,
+}
+
+/// Settings of importance sampling.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ImportanceOptions {
+    /// Samples for each image and draw.
+    pub samples: usize,
+    /// The proposal.
+    pub proposal: Proposal,
+    /// Factor of the encoder's covariance.
+    pub scale: f64,
+}
+
+impl JudgeOptions {
+    /// The bound and importance sampling on all fixed draws, as the paper has it.
+    pub fn new(spec: &RunSpec) -> Self {
+        let draws = match spec.data.binarisation {
+            Binarisation::Stochastic => spec.data.evaluation_draws,
+            _ => 1,
+        };
+        let samples = spec.eval.importance_samples;
+        JudgeOptions {
+            threads: 0,
+            images_seed: TEST_SEED,
+            draws,
+            chain_draws: 1,
+            importance: Some(ImportanceOptions { samples, proposal: Proposal::Gaussian, scale: 1.0 }),
+            encoder_samples: 0,
+            annealing: None,
+            bidirectional: None,
+            posterior: None,
+        }
+    }
+}
+
+/// What is being computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// The bound.
+    Bound,
+    /// Draws from the improved posterior, whose means the proposals have.
+    Proposals,
+    /// Importance sampling.
+    ImportanceSampling,
+    /// The multi-sample bound of the encoder.
+    EncoderBound,
+    /// Step sizes of annealing.
+    Tuning,
+    /// Annealed importance sampling.
+    Annealing,
+    /// Annealing of simulated data, both ways.
+    Bidirectional,
+    /// Long chains on posteriors.
+    Posterior,
+}
+
+impl Phase {
+    /// What a person calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::Bound => "bound",
+            Phase::Proposals => "proposals",
+            Phase::ImportanceSampling => "importance sampling",
+            Phase::EncoderBound => "encoder's multi-sample bound",
+            Phase::Tuning => "tuning step sizes",
+            Phase::Annealing => "annealed importance sampling",
+            Phase::Bidirectional => "bidirectional Monte Carlo",
+            Phase::Posterior => "posterior chains",
+        }
+    }
+}
+
+/// Watches a judgement, may stop it, and may keep its finished parts.
+pub trait Watch {
+    /// The share of a phase that is done. Breaking stops with [`EvalError::Stopped`].
+    fn progress(&mut self, _phase: Phase, _share: f64) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+    /// The value of a part that was finished earlier.
+    fn recall(&mut self, _part: &str) -> Option<serde_json::Value> {
+        None
+    }
+    /// Keeps the value of a finished part.
+    fn keep(&mut self, _part: &str, _value: &serde_json::Value) -> Result<(), EvalError> {
+        Ok(())
+    }
+}
+
+/// Watches nothing.
+impl Watch for () {}
+
+/// What was found out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgement {
+    /// Bound on `log p(x)`.
+    pub bound: Estimate,
+    /// Mean of every term of the bound.
+    pub terms: BTreeMap<String, f64>,
+    /// Simulations, over all draws, that diverged.
+    pub divergences: u64,
+    /// Mean bound of every image over its draws; not a number if all of them diverged.
+    pub bounds: Vec<f64>,
+    /// `log p(x)` by importance sampling.
+    pub importance_sampling: Option<record::ImportanceSampling>,
+    /// `log p(x)` of every image, mean over its draws.
+    pub log_likelihoods: Vec<f64>,
+    /// The multi-sample bound of the encoder alone.
+    pub encoder_bound: Option<record::EncoderBound>,
+    /// `log p(x)` by annealed importance sampling.
+    pub annealing: Option<record::Annealing>,
+    /// Bounds from both sides on simulated data.
+    pub bidirectional: Option<record::Bidirectional>,
+    /// Distance from posteriors.
+    pub posterior: Option<record::PosteriorQuality>,
+    /// What was found out about every image.
+    pub images: Vec<ImageEvaluation>,
+    /// Seconds by phase.
+    pub seconds: BTreeMap<String, f64>,
+}
+
+/// Judges the model whose parameters are in `store`.
+pub fn judge(
+    spec: &RunSpec,
+    store: &mut Store<f32>,
+    images: &Images,
+    options: &JudgeOptions,
+    watch: &mut dyn Watch,
+) -> Result<Judgement, EvalError> {
+    let model = VaeModel { settings: spec.model.clone(), pixels: images.pixels() };
+    let grey = spec.data.binarisation == Binarisation::None;
+    let pixel = if grey { spec.data.pixel_scale.probability(1) as f32 } else { 1.0 };
+    let chain = BoundEvaluator::new(spec, images.pixels(), options.threads)?;
+    Judge { spec, store, images, options, watch, model, chain, pixel, seconds: BTreeMap::new() }.run()
+}
+
+/// A judgement on its way.
+struct Judge<'a> {
+    spec: &'a RunSpec,
+    store: &'a mut Store<f32>,
+    images: &'a Images,
+    options: &'a JudgeOptions,
+    watch: &'a mut dyn Watch,
+    model: VaeModel,
+    chain: BoundEvaluator,
+    /// Value of a byte of 1.
+    pixel: f32,
+    seconds: BTreeMap<String, f64>,
+}
+
+impl Judge<'_> {
+    fn run(mut self) -> Result<Judgement, EvalError> {
+        let (options, count) = (self.options, self.images.len());
+        let bounds = self.timed(Phase::Bound, Self::bound)?;
+        let mut judgement = Judgement {
+            bound: finite_estimate(&bounds.bounds),
+            terms: bounds.terms,
+            divergences: bounds.divergences,
+            images: (0..count).map(|i| ImageEvaluation { image: i as u64, ..Default::default() }).collect(),
+            bounds: bounds.bounds,
+            importance_sampling: None,
+            log_likelihoods: Vec::new(),
+            encoder_bound: None,
+            annealing: None,
+            bidirectional: None,
+            posterior: None,
+            seconds: BTreeMap::new(),
+        };
+        for (image, bound) in judgement.images.iter_mut().zip(&judgement.bounds) {
+            image.bound = bound.is_finite().then_some(*bound);
+        }
+        if let Some(importance) = options.importance {
+            self.timed(Phase::ImportanceSampling, |judge| judge.importance(importance, &mut judgement))?;
+        }
+        if options.encoder_samples > 0 {
+            judgement.encoder_bound = Some(self.timed(Phase::EncoderBound, Self::encoder_bound)?);
+        }
+        if let Some((annealing, images)) = options.annealing {
+            self.timed(Phase::Annealing, |judge| {
+                judge.annealing(annealing, images.min(count), &mut judgement)
+            })?;
+        }
+        if let Some((annealing, points)) = options.bidirectional {
+            let found = self.timed(Phase::Bidirectional, |judge| judge.bidirectional(annealing, points))?;
+            judgement.bidirectional = Some(found);
+        }
+        if let Some((posterior, images)) = options.posterior {
+            let found =
+                self.timed(Phase::Posterior, |judge| judge.posterior(posterior, images.min(count)))?;
+            judgement.posterior = Some(found);
+        }
+        judgement.seconds = self.seconds;
+        Ok(judgement)
+    }
+
+    fn timed<R>(
+        &mut self,
+        phase: Phase,
+        work: impl FnOnce(&mut Self) -> Result<R, EvalError>,
+    ) -> Result<R, EvalError> {
+        let start = Instant::now();
+        let result = work(self)?;
+        self.seconds.insert(phase.name().into(), start.elapsed().as_secs_f64());
+        Ok(result)
+    }
+
+    /// A part of the work: recalled, or computed and kept.
+    fn part<R: Serialize + DeserializeOwned>(
+        &mut self,
+        name: &str,
+        compute: impl FnOnce(&mut Self) -> Result<R, EvalError>,
+    ) -> Result<R, EvalError> {
+        let known = self.watch.recall(name).and_then(|value| serde_json::from_value(value).ok());
+        if let Some(value) = known {
+            return Ok(value);
+        }
+        let value = compute(self)?;
+        if let Ok(json) = serde_json::to_value(&value) {
+            self.watch.keep(name, &json)?;
+        }
+        Ok(value)
+    }
+
+    fn progress(&mut self, phase: Phase, share: f64) -> Result<(), EvalError> {
+        stop(self.watch.progress(phase, share))
+    }
+
+    /// The images, binarised for a draw.
+    fn draw(&self, draw: usize) -> Vec<u8> {
+        let data = &self.spec.data;
+        fixed_draw(self.images, data.binarisation, data.pixel_scale, self.options.images_seed, draw)
+    }
+
+    /// What the model sees of an image.
+    fn values(&self, bytes: &[u8]) -> Vec<f32> {
+        bytes.iter().map(|b| f32::from(*b) * self.pixel).collect()
+    }
+}
+
+fn stop(flow: ControlFlow<()>) -> Result<(), EvalError> {
+    if flow.is_break() { Err(EvalError::Stopped) } else { Ok(()) }
+}
+
+/// Mean of every image over its draws that are finite; `values` holds all images of the first draw, then of
+/// the second, and so on.
+fn means_of_images(values: &[f64], images: usize) -> Vec<f64> {
+    let of_image = |i: usize| {
+        let draws = values.iter().skip(i).step_by(images).filter(|v| v.is_finite());
+        let (sum, n) = draws.fold((0.0, 0), |(sum, n), v| (sum + v, n + 1));
+        sum / f64::from(n)
+    };
+    (0..images).map(of_image).collect()
+}
+
+/// Mean and standard error over the finite values.
+pub fn finite_estimate(values: &[f64]) -> Estimate {
+    let finite: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
+    estimate(&finite)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diverged_draw_does_not_count() {
+        // Two images, two draws: image 0 has 1 and a divergence, image 1 has 3 and 5.
+        let means = means_of_images(&[1.0, 3.0, f64::NAN, 5.0], 2);
+        assert_eq!(means, [1.0, 4.0]);
+        let e = finite_estimate(&[1.0, 4.0, f64::NEG_INFINITY]);
+        assert!((e.mean - 2.5).abs() < 1e-12, "{e:?}");
+    }
+}

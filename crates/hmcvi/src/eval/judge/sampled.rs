@@ -1,0 +1,132 @@
+//! Importance sampling of all images, and the multi-sample bound of the encoder.
+
+use std::time::Instant;
+
+use hmcvi_record as record;
+
+use super::{ImportanceOptions, Judge, Judgement, Phase, finite_estimate, means_of_images};
+use crate::eval::importance::{ImportanceSampler, Proposal};
+use crate::eval::{EvalError, WeightSummary};
+
+/// Images of a part: a few seconds of work.
+const PART: usize = 100;
+/// Seed of the encoder's samples, apart from those of the proposal.
+const ENCODER_SEED: u64 = 0xe9c0;
+
+/// Values above this say that an image's estimate is not to be trusted.
+const HIGH_K_HAT: f64 = 0.7;
+
+impl Judge<'_> {
+    pub(super) fn importance(
+        &mut self,
+        options: ImportanceOptions,
+        judgement: &mut Judgement,
+    ) -> Result<(), EvalError> {
+        let (draws, count) = (self.options.draws.max(1), self.images.len());
+        let threads = self.options.threads;
+        let mut sampler = ImportanceSampler::new(&self.model, options.proposal, options.samples, threads)?;
+        let (bytes, flop) = (sampler.bytes(), sampler.flop_per_sample());
+        let mut all = Vec::new();
+        let (mut images, mut seconds) = (0, 0.0);
+        for draw in 0..draws {
+            let binary = self.draw(draw);
+            let mut proposals = None;
+            for first in (0..count).step_by(PART) {
+                let part = format!("importance {draw} {first}");
+                let found = self.part(&part, |judge| {
+                    if proposals.is_none() {
+                        let (mean, mut log_variance) = judge.proposals(&binary, draw)?;
+                        log_variance.iter_mut().for_each(|v| *v += options.scale.ln() as f32);
+                        proposals = Some((mean, log_variance));
+                    }
+                    let (mean, log_variance) = proposals.as_ref().expect("made above");
+                    let start = Instant::now();
+                    let last = count.min(first + PART);
+                    let seed = judge.spec.eval.seed;
+                    let run = (options.samples, seed, draw * count, Phase::ImportanceSampling);
+                    let of = ((draw * count) as f64, (draws * count) as f64);
+                    let found =
+                        judge.weigh(&mut sampler, &binary, (mean, log_variance), first..last, run, of)?;
+                    (images, seconds) = (images + found.len(), seconds + start.elapsed().as_secs_f64());
+                    Ok(found)
+                })?;
+                all.extend(found);
+            }
+        }
+        let column = |f: fn(&WeightSummary) -> f64| -> Vec<f64> { all.iter().map(f).collect() };
+        let likelihoods = means_of_images(&column(|w| w.log_mean), count);
+        let mut k_hats = column(|w| w.k_hat);
+        let high = k_hats.iter().filter(|k| **k > HIGH_K_HAT).count() as f64 / k_hats.len() as f64;
+        for (i, image) in judgement.images.iter_mut().enumerate() {
+            let of_image = || all.iter().skip(i).step_by(count);
+            let most = |f: fn(&WeightSummary) -> f64| of_image().map(f).fold(f64::NEG_INFINITY, f64::max);
+            image.log_likelihood = Some(likelihoods[i]).filter(|l| l.is_finite());
+            image.effective_sample_size = Some(-most(|w| -w.effective_sample_size));
+            image.log_weight_variance = Some(most(|w| w.variance));
+            image.k_hat = Some(most(|w| w.k_hat));
+        }
+        k_hats.sort_by(f64::total_cmp);
+        judgement.importance_sampling = Some(record::ImportanceSampling {
+            samples: options.samples as u64,
+            proposal: match options.proposal {
+                Proposal::Gaussian => "gaussian".into(),
+                Proposal::StudentT => "student-t".into(),
+            },
+            proposal_scale: options.scale,
+            log_likelihood: finite_estimate(&likelihoods),
+            effective_sample_size: finite_estimate(&column(|w| w.effective_sample_size)).mean,
+            log_weight_variance: finite_estimate(&column(|w| w.variance)).mean,
+            k_hat_median: k_hats[k_hats.len() / 2],
+            k_hat_high: high,
+            gflops: (images == draws * count)
+                .then(|| (images * options.samples) as f64 * flop as f64 / seconds / 1e9),
+            bytes: bytes as u64,
+        });
+        judgement.log_likelihoods = likelihoods;
+        Ok(())
+    }
+
+    pub(super) fn encoder_bound(&mut self) -> Result<record::EncoderBound, EvalError> {
+        let (samples, count) = (self.options.encoder_samples, self.images.len());
+        let threads = self.options.threads;
+        let mut sampler = ImportanceSampler::new(&self.model, Proposal::Gaussian, samples, threads)?;
+        let binary = self.draw(0);
+        let mut encoder = None;
+        let mut all = Vec::new();
+        for first in (0..count).step_by(PART) {
+            all.extend(self.part(&format!("encoder {first}"), |judge| {
+                if encoder.is_none() {
+                    let chain = judge.pass(&binary, 0, 0, |_| (Phase::EncoderBound, 0.0))?;
+                    encoder = Some((chain.encoder_mean, chain.encoder_log_variance));
+                }
+                let (mean, log_variance) = encoder.as_ref().expect("made above");
+                let run = (samples, judge.spec.eval.seed ^ ENCODER_SEED, 0, Phase::EncoderBound);
+                let images = first..count.min(first + PART);
+                judge.weigh(&mut sampler, &binary, (mean, log_variance), images, run, (0.0, count as f64))
+            })?);
+        }
+        let bounds: Vec<f64> = all.iter().map(|w: &WeightSummary| w.log_mean).collect();
+        Ok(record::EncoderBound { samples: samples as u64, bound: finite_estimate(&bounds) })
+    }
+
+    /// Weights of some images, and progress as images done before and images in all.
+    fn weigh(
+        &mut self,
+        sampler: &mut ImportanceSampler<f32>,
+        binary: &[u8],
+        (mean, log_variance): (&[f32], &[f32]),
+        images: std::ops::Range<usize>,
+        (samples, seed, number, phase): (usize, u64, usize, Phase),
+        (before, of): (f64, f64),
+    ) -> Result<Vec<WeightSummary>, EvalError> {
+        let (d, pixels) = (self.spec.model.latent, self.images.pixels());
+        let mut found = Vec::with_capacity(images.len());
+        for i in images {
+            let x = self.values(&binary[i * pixels..(i + 1) * pixels]);
+            let proposal = (&mean[i * d..(i + 1) * d], &log_variance[i * d..(i + 1) * d]);
+            found.push(sampler.run(self.store, &x, proposal, samples, (seed, (number + i) as u64))?);
+            self.progress(phase, (before + (i + 1) as f64) / of)?;
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,283 @@
+//! Measure how near a posterior approximation is to the posterior itself.
+//!
+//! The reference is a long HMC run: several chains for each data point from dispersed starts, judged by R-hat
+//! and effective sample size.
+
+use hmcvi_graph::random::{self, Key};
+use hmcvi_graph::{Real, Store};
+use serde::{Deserialize, Serialize};
+
+use super::annealing::{Annealer, AnnealingOptions, Walkers, Watch};
+use super::{EvalError, LatentModel};
+use crate::hmc::diagnostics::summary;
+use crate::linalg::{cholesky, solve};
+
+/// Settings of the reference run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PosteriorOptions {
+    /// Chains for each data point.
+    pub chains: usize,
+    /// Steps that tune the step size and are not used otherwise.
+    pub warm_up: usize,
+    /// Draws of each chain.
+    pub draws: usize,
+    /// Leapfrog steps between draws.
+    pub leapfrog_steps: usize,
+}
+
+impl Default for PosteriorOptions {
+    fn default() -> Self {
+        PosteriorOptions { chains: 8, warm_up: 300, draws: 500, leapfrog_steps: 4 }
+    }
+}
+
+/// Share of proposals that the reference's step size is tuned to.
+const TARGET_ACCEPTANCE: f64 = 0.8;
+/// Starts are drawn from the encoder's Gaussian with this many times its standard deviation: chains that
+/// agree nevertheless have forgotten them.
+const DISPERSION: f64 = 2.0;
+/// Random stream of step-size jitter.
+const STREAM_JITTER: u16 = 12;
+
+/// Draws from the posterior of one data point.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    /// `z`, draw after draw.
+    pub draws: Vec<f64>,
+    /// `U(z) = -log p(x, z)` of every draw.
+    pub energies: Vec<f64>,
+    /// Largest split R-hat of all dimensions and the energy.
+    pub r_hat: f64,
+    /// Smallest effective sample size of all dimensions and the energy.
+    pub effective_sample_size: f64,
+}
+
+/// How far draws of an approximation are from a reference.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Distance {
+    /// Kullback-Leibler divergence of Gaussians with the moments of the draws from one with those of the
+    /// reference: `KL(q ‖ p)`, exact where both are Gaussian.
+    pub gaussian_kl: f64,
+    /// 1-Wasserstein distance of each dimension in standard deviations of the reference, averaged.
+    pub wasserstein: f64,
+    /// Mean energy above that of the reference.
+    pub energy_excess: f64,
+}
+
+/// Posterior draws of data points, and the energy of other draws.
+pub struct PosteriorSampler<T: Real> {
+    annealer: Annealer<T>,
+    options: PosteriorOptions,
+    observed: usize,
+    latent: usize,
+}
+
+impl<T: Real> PosteriorSampler<T> {
+    /// Prepares the reference run.
+    pub fn new(
+        model: &dyn LatentModel,
+        options: PosteriorOptions,
+        threads: usize,
+    ) -> Result<Self, EvalError> {
+        let annealing = AnnealingOptions {
+            chains: options.chains,
+            leapfrog_steps: options.leapfrog_steps,
+            temperatures: 1,
+            ..AnnealingOptions::default()
+        };
+        let (observed, latent) = (model.observed(), model.latent());
+        Ok(PosteriorSampler {
+            annealer: Annealer::new(model, annealing, threads)?,
+            options,
+            observed,
+            latent,
+        })
+    }
+
+    /// Data points that are sampled together.
+    pub fn points(&self) -> usize {
+        self.annealer.points()
+    }
+
+    /// Posterior draws of data points `x`, at most [`PosteriorSampler::points`].
+    pub fn reference(
+        &mut self,
+        store: &mut Store<T>,
+        (x, first): (&[T], usize),
+        seed: u64,
+        watch: &mut Watch<'_>,
+    ) -> Result<Vec<Reference>, EvalError> {
+        let PosteriorOptions { chains, warm_up, draws, .. } = self.options;
+        let mut w = self.annealer.walkers(store, x, first, seed)?;
+        w.disperse(DISPERSION);
+        self.annealer.settle(store, &mut w)?;
+        let points = w.rows / chains;
+        let mut sizes = vec![0.3; points];
+        let mut jitter = vec![0.0; warm_up + draws];
+        random::uniform(Key { seed, stream: STREAM_JITTER, step: 0, row: first as u32 }, &mut jitter);
+        let mut positions: Vec<Vec<f64>> = vec![Vec::new(); w.rows];
+        let mut energies: Vec<Vec<f64>> = vec![Vec::new(); w.rows];
+        for step in 0..warm_up + draws {
+            // Different lengths: trajectories of one length can return to where they began.
+            let part = 0.7 + 0.3 * jitter[step];
+            for (i, size) in w.step_size.iter_mut().enumerate() {
+                *size = T::from_f64(sizes[i / chains] * part);
+            }
+            self.annealer.step(store, &mut w, 1.0, (seed, step as u64))?;
+            if step < warm_up {
+                let gain = 2.0 / (1.0 + step as f64).sqrt();
+                for (size, p) in sizes.iter_mut().zip(w.probability.chunks(chains)) {
+                    let mean = p.iter().map(|p| p.to_f64()).sum::<f64>() / chains as f64;
+                    *size *= (gain * (mean - TARGET_ACCEPTANCE)).exp();
+                }
+            } else {
+                for (row, z) in w.z.chunks(self.latent).enumerate() {
+                    positions[row].extend(z.iter().map(|z| z.to_f64()));
+                    energies[row].push(-w.log_joint[row].to_f64());
+                }
+            }
+            if watch((step + 1) as f64 / (warm_up + draws) as f64) {
+                return Err(EvalError::Stopped);
+            }
+        }
+        let of_point = |i: usize| {
+            let rows = i * chains..(i + 1) * chains;
+            reference(&positions[rows.clone()], &energies[rows], self.latent)
+        };
+        Ok((0..points).map(of_point).collect())
+    }
+
+    /// `U(z)` of draws `z` of one data point.
+    pub fn energies(&mut self, store: &mut Store<T>, x: &[T], z: &[T]) -> Result<Vec<f64>, EvalError> {
+        debug_assert_eq!(x.len(), self.observed, "one data point");
+        let mut w: Walkers<T> = self.annealer.walkers(store, x, 0, 0)?;
+        let mut energies = Vec::with_capacity(z.len() / self.latent);
+        for z in z.chunks(w.z.len()) {
+            w.z[..z.len()].copy_from_slice(z);
+            self.annealer.settle(store, &mut w)?;
+            energies.extend(w.log_joint.iter().take(z.len() / self.latent).map(|l| -l.to_f64()));
+        }
+        Ok(energies)
+    }
+}
+
+fn reference(positions: &[Vec<f64>], energies: &[Vec<f64>], d: usize) -> Reference {
+    let dimension = |j: usize| -> Vec<Vec<f64>> {
+        positions.iter().map(|chain| chain.iter().skip(j).step_by(d).copied().collect()).collect()
+    };
+    let (mut r_hat, mut size) = (1.0, f64::INFINITY);
+    for chains in (0..d).map(dimension).chain([energies.to_vec()]) {
+        match summary(&chains) {
+            Some(s) => (r_hat, size) = (f64::max(r_hat, s.r_hat), size.min(s.effective_sample_size)),
+            // A chain that never moved has not converged.
+            None => (r_hat, size) = (f64::INFINITY, 0.0),
+        }
+    }
+    Reference { draws: positions.concat(), energies: energies.concat(), r_hat, effective_sample_size: size }
+}
+
+impl Reference {
+    /// Distance of draws `z` with their energies.
+    pub fn distance(&self, z: &[f64], energies: &[f64], d: usize) -> Distance {
+        let (p, q) = (Moments::of(&self.draws, d), Moments::of(z, d));
+        let wasserstein = (0..d).map(|j| {
+            let column = |z: &[f64]| z.iter().skip(j).step_by(d).copied().collect();
+            wasserstein(column(z), column(&self.draws)) / p.covariance[j * d + j].sqrt()
+        });
+        let mean = |x: &[f64]| x.iter().sum::<f64>() / x.len() as f64;
+        Distance {
+            gaussian_kl: q.divergence_from(&p),
+            wasserstein: wasserstein.sum::<f64>() / d as f64,
+            energy_excess: mean(energies) - mean(&self.energies),
+        }
+    }
+}
+
+/// Mean and covariance of draws.
+struct Moments {
+    mean: Vec<f64>,
+    covariance: Vec<f64>,
+}
+
+impl Moments {
+    fn of(draws: &[f64], d: usize) -> Self {
+        let n = (draws.len() / d) as f64;
+        let mut mean = vec![0.0; d];
+        for z in draws.chunks(d) {
+            mean.iter_mut().zip(z).for_each(|(m, z)| *m += z / n);
+        }
+        let mut covariance = vec![0.0; d * d];
+        for z in draws.chunks(d) {
+            for i in 0..d {
+                for j in 0..d {
+                    covariance[i * d + j] += (z[i] - mean[i]) * (z[j] - mean[j]) / (n - 1.0);
+                }
+            }
+        }
+        Moments { mean, covariance }
+    }
+
+    /// `KL(N(self) ‖ N(p))`
+    fn divergence_from(&self, p: &Moments) -> f64 {
+        let d = self.mean.len();
+        let (own, other) = (cholesky(&self.covariance, d), cholesky(&p.covariance, d));
+        let shift: Vec<f64> = self.mean.iter().zip(&p.mean).map(|(a, b)| a - b).collect();
+        let square: f64 = shift.iter().zip(solve(&other, d, &shift)).map(|(a, b)| a * b).sum();
+        let trace: f64 = (0..d)
+            .map(|j| {
+                let column: Vec<f64> = (0..d).map(|i| self.covariance[i * d + j]).collect();
+                solve(&other, d, &column)[j]
+            })
+            .sum();
+        let log_ratio: f64 = (0..d).map(|i| (other[i * d + i] / own[i * d + i]).ln()).sum();
+        0.5 * (trace + square - d as f64) + log_ratio
+    }
+}
+
+/// 1-Wasserstein distance of two samples: the area between their distribution functions.
+fn wasserstein(mut a: Vec<f64>, mut b: Vec<f64>) -> f64 {
+    a.sort_by(f64::total_cmp);
+    b.sort_by(f64::total_cmp);
+    let mut all: Vec<f64> = a.iter().chain(&b).copied().collect();
+    all.sort_by(f64::total_cmp);
+    let (mut i, mut j, mut area) = (0, 0, 0.0);
+    for pair in all.windows(2) {
+        while i < a.len() && a[i] <= pair[0] {
+            i += 1;
+        }
+        while j < b.len() && b[j] <= pair[0] {
+            j += 1;
+        }
+        area += (i as f64 / a.len() as f64 - j as f64 / b.len() as f64).abs() * (pair[1] - pair[0]);
+    }
+    area
+}
+
+#[cfg(test)]
+mod tests {
+    use hmcvi_graph::random::normal;
+
+    use super::*;
+
+    #[test]
+    fn a_shift_has_its_length_as_wasserstein_distance() {
+        let a = vec![0.0, 1.0, 5.0];
+        let b = a.iter().map(|x| x + 0.75).collect();
+        assert!((wasserstein(a.clone(), b) - 0.75).abs() < 1e-12);
+        // One point against two: half of the mass moves by 2.
+        assert!((wasserstein(vec![0.0], vec![0.0, 2.0]) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_divergence_of_gaussians_is_the_textbook_one() {
+        // KL(N(1, 4) ‖ N(0, 1)) = ½ (4 + 1 - 1) - ln 2
+        let q = Moments { mean: vec![1.0], covariance: vec![4.0] };
+        let p = Moments { mean: vec![0.0], covariance: vec![1.0] };
+        assert!((q.divergence_from(&p) - (2.0 - 2f64.ln())).abs() < 1e-12);
+        let mut z = vec![0.0; 40_000];
+        normal(Key { seed: 2, stream: 0, step: 0, row: 0 }, &mut z);
+        let both = Moments::of(&z, 4);
+        assert!(both.divergence_from(&both).abs() < 1e-12);
+    }
+}
