@@ -210,6 +210,8 @@ pub struct ImportanceSampling {
     pub proposal: String,
     /// Factor of the encoder's covariance.
     pub proposal_scale: f64,
+    /// Draws from the improved posterior whose average is the proposal's mean; 0 where it is the encoder's own.
+    pub mean_draws: u64,
     /// Mean of `log p(x)`.
     pub log_likelihood: Estimate,
     /// Mean effective sample size.

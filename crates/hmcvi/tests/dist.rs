@@ -5,7 +5,7 @@ mod common;
 use std::f64::consts::TAU;
 
 use common::{Compiled, STENCIL, assert_close, assert_mean, evaluate, normals, per_row, uniforms};
-use hmcvi::dist::{Bernoulli, Gaussian};
+use hmcvi::dist::{Bernoulli, Gaussian, StudentT};
 use hmcvi_graph::{Expr, Graph, Run, Store};
 
 const MEAN: [f64; 2] = [0.7, -1.2];
@@ -219,4 +219,25 @@ fn derivatives_of_the_log_densities_agree_with_finite_differences() {
     let bernoulli = [("x", uniforms(4, 12)), ("logits", normals(5, 12))];
     let error = gradient_error(3, bernoulli, |[x, logits]| Bernoulli { logits }.log_prob(x));
     assert!(error < 1e-9, "Bernoulli log probability: {error}");
+}
+
+#[test]
+fn student_draws_have_the_variance_and_the_density_that_belong_to_them() {
+    const ROWS: usize = 40_000;
+    let graph = Graph::new();
+    let scale = gaussian(&graph);
+    let student = StudentT { scale };
+    let draw = student.sample(graph.normal(6, 2), graph.uniform(7, 2));
+    let outputs = [("x", draw), ("log_prob", student.log_prob(draw)), ("gaussian", scale.log_prob(draw))];
+    let found = evaluate(&graph, ROWS, &[], &outputs);
+    // The Gaussian's density has the integral one; weighed by the draws' density, its mean is that integral.
+    let ratios = found["gaussian"].iter().zip(&found["log_prob"]).map(|(g, t)| (g - t).exp());
+    assert_mean("integral", &ratios.collect::<Vec<_>>(), 1.0);
+    // Half of the squares of four degrees of freedom, in two dimensions: P(r² < s) = 1 - (1 + s/4)^(-2).
+    let square =
+        |x: &[f64]| -> f64 { (0..2).map(|i| (x[i] - MEAN[i]).powi(2) / LOG_VARIANCE[i].exp()).sum() };
+    for s in [0.5f64, 2.0, 10.0, 50.0] {
+        let below: Vec<f64> = found["x"].chunks(2).map(|x| f64::from(u8::from(square(x) < s))).collect();
+        assert_mean("share of near draws", &below, 1.0 - (1.0 + s / 4.0).powi(-2));
+    }
 }

@@ -44,6 +44,9 @@ pub(crate) struct Arguments {
     /// Widen the proposal: factor of the encoder's covariance
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
     proposal_scale: f64,
+    /// Draws from the HMC-improved posterior whose average the proposal is centred on
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    proposal_draws: u32,
     /// Samples of the encoder's own multi-sample (IWAE) bound; 0 leaves it out
     #[arg(long, value_name = "K", default_value_t = 0)]
     iwae: usize,
@@ -137,6 +140,7 @@ impl Arguments {
                 samples,
                 proposal,
                 scale: self.proposal_scale,
+                mean_draws: self.proposal_draws as usize,
             }),
             encoder_samples: self.iwae,
             annealing: of(self.ais),

@@ -7,7 +7,7 @@ use std::time::Instant;
 use clap::Args;
 use hmcvi::config::{RunSpec, preset};
 use hmcvi::data::Dataset;
-use hmcvi::eval::{ImportanceOptions, JudgeOptions, Proposal, judge};
+use hmcvi::eval::{ImportanceOptions, JudgeOptions, judge};
 use hmcvi::run::{RunDirectory, Which, start};
 
 use super::train::{begin, conclude};
@@ -128,10 +128,9 @@ fn judge_run(
     let directory = RunDirectory::open(&arguments.out.join(folder))?;
     let spec = directory.spec()?;
     let mut checkpoint = directory.checkpoint(Which::Best)?;
-    let importance = ImportanceOptions { samples: SAMPLES, proposal: Proposal::Gaussian, scale: 1.0 };
     let options = JudgeOptions {
         threads: arguments.machine.threads,
-        importance: Some(importance),
+        importance: Some(ImportanceOptions::new(SAMPLES)),
         ..JudgeOptions::new(&spec)
     };
     let mut judging = Judging::new(context, None);

@@ -7,6 +7,8 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::unwrap_used, unreachable_pub, missing_docs)]
 
 mod model;
+#[path = "../../../../bench/plain_products.rs"]
+mod plain_products;
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
@@ -15,6 +17,7 @@ use std::time::Instant;
 
 use hmcvi_graph::{CpuOptions, Executable, Run, Store};
 use model::Sizes;
+use plain_products::plain_products;
 
 const USAGE: &str = "\
 usage: cargo bench --bench step -- [--batch 100,500] [--hmc-steps 3] [--leapfrog-steps 4]
@@ -231,48 +234,6 @@ impl Ours {
     fn bound(&self) -> f64 {
         f64::from(self.executable.output("bound").expect("the program has this output")[0])
     }
-}
-
-/// GFLOP/s of the `gemm` crate for the largest product of the step, one per thread.
-fn plain_products(threads: usize) -> f64 {
-    let (m, k, n) = (250, 200, 784);
-    let work = || {
-        let (a, b, mut c) = (vec![0.5f32; m * k], vec![0.25f32; k * n], vec![0f32; m * n]);
-        let mut once = || {
-            // SAFETY: the slices have the sizes and strides that are given.
-            unsafe {
-                gemm::gemm(
-                    m,
-                    n,
-                    k,
-                    c.as_mut_ptr(),
-                    1,
-                    n as isize,
-                    false,
-                    a.as_ptr(),
-                    1,
-                    k as isize,
-                    b.as_ptr(),
-                    1,
-                    n as isize,
-                    0.0,
-                    1.0,
-                    false,
-                    false,
-                    false,
-                    gemm::Parallelism::None,
-                );
-            }
-        };
-        (0..20).for_each(|_| once());
-        let (start, count) = (Instant::now(), 300);
-        (0..count).for_each(|_| once());
-        (2 * m * k * n * count) as f64 / start.elapsed().as_secs_f64() / 1e9
-    };
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        threads.into_iter().map(|t| t.join().unwrap()).sum()
-    })
 }
 
 /// The JAX script, waiting for commands.

@@ -36,62 +36,92 @@ pub(super) unsafe fn copy<T: Real>(len: usize, from: *const T, to: *mut T) {
 }
 
 #[inline(always)]
-unsafe fn read<T: Real>(from: *const T, count: usize) -> [T; WIDTH] {
-    // SAFETY: the caller vouches for `count` values, at most WIDTH.
-    unsafe {
-        if count == WIDTH {
-            return from.cast::<[T; WIDTH]>().read_unaligned();
-        }
-        let mut values = [T::from_byte(1); WIDTH];
-        for (i, value) in values.iter_mut().enumerate().take(count) {
-            *value = *from.add(i);
-        }
-        values
+unsafe fn read<T: Real>(from: *const T) -> [T; WIDTH] {
+    // SAFETY: the caller vouches for `WIDTH` values.
+    unsafe { from.cast::<[T; WIDTH]>().read_unaligned() }
+}
+
+#[inline(always)]
+unsafe fn write<T: Real>(to: *mut T, values: [T; WIDTH]) {
+    // SAFETY: the caller vouches for `WIDTH` values.
+    unsafe { to.cast::<[T; WIDTH]>().write_unaligned(values) }
+}
+
+/// The first `count` values, filled up with ones.
+#[inline(always)]
+unsafe fn read_some<T: Real>(from: *const T, count: usize) -> [T; WIDTH] {
+    let mut values = [T::from_byte(1); WIDTH];
+    for (i, value) in values.iter_mut().enumerate().take(count) {
+        // SAFETY: the caller vouches for `count` values.
+        *value = unsafe { *from.add(i) };
+    }
+    values
+}
+
+#[inline(always)]
+unsafe fn write_some<T: Real>(to: *mut T, values: [T; WIDTH], count: usize) {
+    for (i, value) in values.iter().enumerate().take(count) {
+        // SAFETY: the caller vouches for `count` values.
+        unsafe { *to.add(i) = *value };
     }
 }
 
 #[inline(always)]
-unsafe fn write<T: Real>(to: *mut T, values: [T; WIDTH], count: usize) {
-    // SAFETY: the caller vouches for `count` values, at most WIDTH.
-    unsafe {
-        if count == WIDTH {
-            return to.cast::<[T; WIDTH]>().write_unaligned(values);
-        }
-        for (i, value) in values.iter().enumerate().take(count) {
-            *to.add(i) = *value;
-        }
+fn zip1<T: Real>(x: [T; WIDTH], f: &impl Fn(T) -> T) -> [T; WIDTH] {
+    let mut to = x;
+    for i in 0..WIDTH {
+        to[i] = f(x[i]);
     }
+    to
 }
 
-// The loops over chunks are written so that the function occurs once: it must be inlined to be
-// compiled for the instruction set that the group was dispatched to.
+#[inline(always)]
+fn zip2<T: Real>(x: [T; WIDTH], y: [T; WIDTH], f: &impl Fn(T, T) -> T) -> [T; WIDTH] {
+    let mut to = x;
+    for i in 0..WIDTH {
+        to[i] = f(x[i], y[i]);
+    }
+    to
+}
+
+#[inline(always)]
+fn zip3<T: Real>(x: [T; WIDTH], y: [T; WIDTH], z: [T; WIDTH], f: &impl Fn(T, T, T) -> T) -> [T; WIDTH] {
+    let mut to = x;
+    for i in 0..WIDTH {
+        to[i] = f(x[i], y[i], z[i]);
+    }
+    to
+}
+
+// Whole chunks first, then the rest: with one loop for both the values would go through memory. The
+// functions have to be inlined to be compiled for the instruction set that the group was dispatched to.
 
 #[inline(always)]
 pub(super) unsafe fn map1<T: Real>(len: usize, a: *const T, to: *mut T, f: impl Fn(T) -> T) {
-    for at in (0..len).step_by(WIDTH) {
-        let count = WIDTH.min(len - at);
-        // SAFETY: the caller vouches for `len` values, of which these are some.
-        unsafe {
-            let mut x = read(a.add(at), count);
-            for x in &mut x {
-                *x = f(*x);
-            }
-            write(to.add(at), x, count);
+    let whole = len - len % WIDTH;
+    // SAFETY: the caller vouches for `len` values, of which these are some.
+    unsafe {
+        for at in (0..whole).step_by(WIDTH) {
+            write(to.add(at), zip1(read(a.add(at)), &f));
+        }
+        if whole < len {
+            write_some(to.add(whole), zip1(read_some(a.add(whole), len - whole), &f), len - whole);
         }
     }
 }
 
 #[inline(always)]
 pub(super) unsafe fn map2<T: Real>(len: usize, a: *const T, b: *const T, to: *mut T, f: impl Fn(T, T) -> T) {
-    for at in (0..len).step_by(WIDTH) {
-        let count = WIDTH.min(len - at);
-        // SAFETY: the caller vouches for `len` values, of which these are some.
-        unsafe {
-            let (mut x, y) = (read(a.add(at), count), read(b.add(at), count));
-            for i in 0..WIDTH {
-                x[i] = f(x[i], y[i]);
-            }
-            write(to.add(at), x, count);
+    let whole = len - len % WIDTH;
+    // SAFETY: the caller vouches for `len` values, of which these are some.
+    unsafe {
+        for at in (0..whole).step_by(WIDTH) {
+            write(to.add(at), zip2(read(a.add(at)), read(b.add(at)), &f));
+        }
+        if whole < len {
+            let rest = len - whole;
+            let (x, y) = (read_some(a.add(whole), rest), read_some(b.add(whole), rest));
+            write_some(to.add(whole), zip2(x, y, &f), rest);
         }
     }
 }
@@ -105,15 +135,17 @@ pub(super) unsafe fn map3<T: Real>(
     to: *mut T,
     f: impl Fn(T, T, T) -> T,
 ) {
-    for at in (0..len).step_by(WIDTH) {
-        let count = WIDTH.min(len - at);
-        // SAFETY: the caller vouches for `len` values, of which these are some.
-        unsafe {
-            let (mut x, y, z) = (read(a.add(at), count), read(b.add(at), count), read(c.add(at), count));
-            for i in 0..WIDTH {
-                x[i] = f(x[i], y[i], z[i]);
-            }
-            write(to.add(at), x, count);
+    let whole = len - len % WIDTH;
+    // SAFETY: the caller vouches for `len` values, of which these are some.
+    unsafe {
+        for at in (0..whole).step_by(WIDTH) {
+            write(to.add(at), zip3(read(a.add(at)), read(b.add(at)), read(c.add(at)), &f));
+        }
+        if whole < len {
+            let rest = len - whole;
+            let (x, y) = (read_some(a.add(whole), rest), read_some(b.add(whole), rest));
+            let z = read_some(c.add(whole), rest);
+            write_some(to.add(whole), zip3(x, y, z, &f), rest);
         }
     }
 }
@@ -123,19 +155,17 @@ pub(super) unsafe fn map3<T: Real>(
 #[inline(always)]
 unsafe fn reduce<T: Real>(len: usize, from: *const T, neutral: T, f: impl Fn(T, T) -> T) -> T {
     let mut chains = [neutral; WIDTH];
-    for at in (0..len).step_by(WIDTH) {
-        let count = WIDTH.min(len - at);
+    let whole = len - len % WIDTH;
+    for at in (0..whole).step_by(WIDTH) {
         // SAFETY: the caller vouches for `len` values, of which these are some.
-        let x = unsafe { read(from.add(at), count) };
-        if count == WIDTH {
-            for i in 0..WIDTH {
-                chains[i] = f(chains[i], x[i]);
-            }
-        } else {
-            for i in 0..count {
-                chains[i] = f(chains[i], x[i]);
-            }
+        let x = unsafe { read(from.add(at)) };
+        for i in 0..WIDTH {
+            chains[i] = f(chains[i], x[i]);
         }
+    }
+    for i in 0..len - whole {
+        // SAFETY: as above.
+        chains[i] = f(chains[i], unsafe { *from.add(whole + i) });
     }
     let mut width = WIDTH;
     while width > 1 {

@@ -7,8 +7,6 @@ use serde::{Deserialize, Serialize};
 use super::{Judge, Phase, means_of_images, stop};
 use crate::eval::{Bounds, EvalError};
 
-/// Draws from the improved posterior whose average is the proposal's mean (`app:NLLestimateImportSampling`).
-const PROPOSAL_DRAWS: usize = 5;
 /// Another seed than that of the bound, so that proposals do not share its noise.
 const PROPOSAL_SEED: u64 = 0x5eed;
 
@@ -52,23 +50,26 @@ impl Judge<'_> {
         Ok(AllBounds { bounds, terms, divergences })
     }
 
-    /// Mean and log variance of every image's proposal: the average of draws from the improved posterior,
-    /// and the encoder's.
+    /// Mean and log variance of every image's proposal: the average of draws from the improved posterior, and
+    /// the encoder's log variance (`app:NLLestimateImportSampling`). Without HMC steps the posterior
+    /// approximation is the encoder's Gaussian, whose mean is known and need not be estimated.
     pub(super) fn proposals(
         &mut self,
         binary: &[u8],
         draw: usize,
+        draws: usize,
     ) -> Result<(Vec<f32>, Vec<f32>), EvalError> {
+        let draws = if self.spec.chain.hmc_steps == 0 { 0 } else { draws };
         let d = self.spec.model.latent;
         let (mut sum, mut found) = (vec![0f32; self.images.len() * d], vec![0f32; self.images.len() * d]);
         let mut encoder = (Vec::new(), Vec::new());
-        for i in 0..PROPOSAL_DRAWS {
-            let number = (draw * PROPOSAL_DRAWS + i) as u64;
+        for i in 0..draws.max(1) {
+            let number = (draw * draws + i) as u64;
             let chain = self.pass(binary, self.spec.eval.seed ^ PROPOSAL_SEED, number, |share| {
-                (Phase::Proposals, (i as f64 + share) / PROPOSAL_DRAWS as f64)
+                (Phase::Proposals, (i as f64 + share) / draws.max(1) as f64)
             })?;
             for ((sum, found), z) in sum.iter_mut().zip(&mut found).zip(&chain.end) {
-                if z.is_finite() {
+                if draws > 0 && z.is_finite() {
                     (*sum, *found) = (*sum + z, *found + 1.0);
                 }
             }

@@ -61,6 +61,15 @@ pub struct ImportanceOptions {
     pub proposal: Proposal,
     /// Factor of the encoder's covariance.
     pub scale: f64,
+    /// Draws from the improved posterior whose average is the proposal's mean.
+    pub mean_draws: usize,
+}
+
+impl ImportanceOptions {
+    /// So many samples in the way of the paper.
+    pub fn new(samples: usize) -> Self {
+        ImportanceOptions { samples, proposal: Proposal::Gaussian, scale: 1.0, mean_draws: 5 }
+    }
 }
 
 impl JudgeOptions {
@@ -70,13 +79,12 @@ impl JudgeOptions {
             Binarisation::Stochastic => spec.data.evaluation_draws,
             _ => 1,
         };
-        let samples = spec.eval.importance_samples;
         JudgeOptions {
             threads: 0,
             images_seed: TEST_SEED,
             draws,
             chain_draws: 1,
-            importance: Some(ImportanceOptions { samples, proposal: Proposal::Gaussian, scale: 1.0 }),
+            importance: Some(ImportanceOptions::new(spec.eval.importance_samples)),
             encoder_samples: 0,
             annealing: None,
             bidirectional: None,

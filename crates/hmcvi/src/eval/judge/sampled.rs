@@ -35,7 +35,7 @@ impl Judge<'_> {
                 let part = format!("importance {draw} {first}");
                 let found = self.part(&part, |judge| {
                     if proposals.is_none() {
-                        let (mean, mut log_variance) = judge.proposals(&binary, draw)?;
+                        let (mean, mut log_variance) = judge.proposals(&binary, draw, options.mean_draws)?;
                         log_variance.iter_mut().for_each(|v| *v += options.scale.ln() as f32);
                         proposals = Some((mean, log_variance));
                     }
@@ -73,6 +73,7 @@ impl Judge<'_> {
                 Proposal::StudentT => "student-t".into(),
             },
             proposal_scale: options.scale,
+            mean_draws: if self.spec.chain.hmc_steps == 0 { 0 } else { options.mean_draws as u64 },
             log_likelihood: finite_estimate(&likelihoods),
             effective_sample_size: finite_estimate(&column(|w| w.effective_sample_size)).mean,
             log_weight_variance: finite_estimate(&column(|w| w.variance)).mean,
