@@ -42,6 +42,26 @@ fn a_missing_device_is_a_device_error() {
 }
 
 #[test]
+fn a_model_that_does_not_fit_into_memory_is_refused_with_its_size() {
+    let sandbox = Sandbox::new();
+    let text = sandbox.fail(5, &["train", "basic-2d", "--set", "model.hidden=[65536,65536,65536]"]);
+    assert!(text.contains("GB of memory") && text.contains("model.hidden"), "{text}");
+    assert!(!sandbox.path().join("runs").exists());
+}
+
+#[test]
+fn settings_have_a_schema_for_people_and_one_for_programs() {
+    let sandbox = Sandbox::new();
+    assert!(sandbox.succeed(&["config", "schema"]).contains("[train.learning_rate]"));
+    let schema: serde_json::Value =
+        serde_json::from_str(&sandbox.succeed(&["config", "schema", "--json"])).expect("JSON");
+    assert_eq!(schema["title"], "RunSpec");
+    assert_eq!(schema["properties"]["seed"]["default"], 1);
+    assert_eq!(schema["additionalProperties"], false);
+    assert_eq!(schema["$defs"]["PixelScale"]["enum"], serde_json::json!([256, 255]));
+}
+
+#[test]
 fn a_run_is_replaced_only_by_force_and_other_folders_never() {
     let sandbox = Sandbox::new();
     train(&sandbox, "basic-2d", "run", 1);

@@ -8,6 +8,13 @@ fn json(text: &str) -> serde_json::Value {
     serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"))
 }
 
+/// An evaluation without the times that it took.
+fn timeless(mut evaluation: serde_json::Value) -> serde_json::Value {
+    evaluation["seconds"] = serde_json::Value::Null;
+    evaluation["importance_sampling"]["gflops"] = serde_json::Value::Null;
+    evaluation
+}
+
 #[test]
 fn an_evaluation_has_bound_terms_and_likelihood() {
     let sandbox = Sandbox::new();
@@ -30,12 +37,93 @@ fn an_evaluation_has_bound_terms_and_likelihood() {
     assert!((1.0..=200.0).contains(&size), "{size}");
     let file = std::fs::read_to_string(sandbox.path().join("run/evaluation.json")).expect("written");
     assert_eq!(json(&file), found);
-    assert_eq!(json(&sandbox.succeed(&arguments)), found, "the same evaluation gives the same numbers");
+    let again = json(&sandbox.succeed(&arguments));
+    assert_eq!(timeless(again), timeless(found.clone()), "the same evaluation gives the same numbers");
     let text = sandbox.succeed(&["eval", "run", "--samples", "0", "--limit", "10"]);
     assert!(
         text.contains("129.93") && text.contains("another"),
         "the paper's row, and that the data is not its: {text}"
     );
+}
+
+#[test]
+fn every_kind_of_evaluation_is_recorded_and_shown() {
+    let sandbox = Sandbox::new();
+    train(&sandbox, "hmcvi-9", "run", 1);
+    let mut arguments =
+        vec!["eval", "run", "--samples", "50", "--limit", "12", "--draws", "1", "--iwae", "20"];
+    arguments.extend(["--proposal", "student-t", "--proposal-scale", "1.5", "--ais", "10", "--bdmc", "8"]);
+    arguments.extend(["--temperatures", "10", "--chains", "4", "--schedule", "linear", "--start", "prior"]);
+    arguments.extend(["--posterior", "1"]);
+    let text = sandbox.succeed(&arguments);
+    for part in
+        ["encoder alone", "annealing, 10 images", "student-t", "bidirectional", "R-hat", "Wasserstein"]
+    {
+        assert!(text.contains(part), "`{part}` is missing: {text}");
+    }
+    let file = std::fs::read_to_string(sandbox.path().join("run/evaluation.json")).expect("written");
+    let found = json(&file);
+    assert_eq!(found["annealing"]["settings"]["start"], "prior");
+    assert_eq!(found["importance_sampling"]["proposal_scale"], 1.5);
+    let lower = found["bidirectional"]["lower"]["mean"].as_f64().expect("a number");
+    assert!(lower.is_finite() && found["posterior"]["energies"]["edges"].is_array());
+    let lines = std::fs::read_to_string(sandbox.path().join("run/evaluation-images.jsonl")).expect("written");
+    assert_eq!(lines.lines().count(), 12);
+    let image = json(lines.lines().nth(9).expect("ten lines"));
+    assert!(image["k_hat"].is_number() && image["annealed"].is_number() && image["image"] == 9, "{image}");
+    assert!(!sandbox.path().join("run/evaluation-parts.jsonl").exists(), "finished work leaves no parts");
+    assert!(sandbox.fail(2, &["eval", "run", "--proposal-scale", "0"]).contains("--proposal-scale"));
+}
+
+#[test]
+fn an_interrupted_evaluation_goes_on_and_finds_the_same() {
+    let sandbox = Sandbox::new();
+    train(&sandbox, "basic-2d", "run", 1);
+    let arguments =
+        ["eval", "run", "--samples", "40", "--draws", "1", "--limit", "60", "--bdmc", "200", "--json"];
+    let arguments = [&arguments[..], &["--temperatures", "40", "--chains", "8"]].concat();
+    let whole = json(&sandbox.succeed(&arguments));
+    let parts = sandbox.path().join("run/evaluation-parts.jsonl");
+    let mut process = sandbox
+        .command(&arguments)
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    // Until the first block of simulated data is done: bound, importance sampling, step sizes, one block.
+    let begun = std::time::Instant::now();
+    while std::fs::read_to_string(&parts).map_or(0, |t| t.lines().count()) < 5 {
+        assert!(begun.elapsed().as_secs() < 120, "no part was finished");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let pid = process.id().to_string();
+    let killed = std::process::Command::new("kill").args(["-INT", &pid]).status().expect("kill runs");
+    assert!(killed.success());
+    assert_eq!(process.wait().expect("it ends").code(), Some(130));
+    assert!(parts.exists());
+    let output = sandbox.run(&arguments);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("going on with an interrupted evaluation"), "{said}");
+    let found = json(&String::from_utf8_lossy(&output.stdout));
+    assert_eq!(timeless(found), timeless(whole));
+}
+
+#[test]
+fn a_diagnosis_says_what_to_do_and_its_exit_code_whether_something_is_to_be_done() {
+    let sandbox = Sandbox::new();
+    train(&sandbox, "basic-2d", "run", 3);
+    let output = sandbox.run(&["diagnose", "run", "--json"]);
+    assert_eq!(output.status.code(), Some(1), "it was not judged yet");
+    let found = json(&String::from_utf8_lossy(&output.stdout));
+    assert_eq!(found["satisfactory"], false);
+    let missing = found["findings"].as_array().and_then(|f| f.iter().find(|f| f["about"] == "evaluation"));
+    assert_eq!(missing.expect("it says so")["action"], "hmcvi eval run");
+    sandbox.succeed(&["eval", "run", "--samples", "500", "--draws", "1"]);
+    let output = sandbox.run(&["diagnose", "run"]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("k-hat") && text.contains("meaning:"), "{text}");
+    assert_eq!(output.status.code(), Some(i32::from(text.contains("PROBLEM"))), "{text}");
+    assert!(sandbox.fail(2, &["diagnose", "nowhere"]).contains("not a run directory"));
 }
 
 #[test]

@@ -1,0 +1,192 @@
+//! Check that every kind of trouble is found, and none where there is none.
+
+use std::collections::BTreeMap;
+
+use hmcvi_record::{
+    Annealing, AnnealingSettings, Bidirectional, EVALUATION_SCHEMA, Epoch, Estimate, Evaluation,
+    ImportanceSampling, PosteriorDistance, PosteriorQuality, SCHEMA, Summary,
+};
+use hmcvi_report::{Level, diagnose};
+
+/// A run without trouble.
+struct Run {
+    epochs: Vec<Epoch>,
+    summary: Summary,
+    evaluation: Option<Evaluation>,
+}
+
+fn map(values: &[(&str, f64)]) -> BTreeMap<String, f64> {
+    values.iter().map(|(name, value)| (name.to_string(), *value)).collect()
+}
+
+fn near(mean: f64) -> Estimate {
+    Estimate { mean, standard_error: 0.01 }
+}
+
+fn epoch(n: u64) -> Epoch {
+    Epoch {
+        epoch: n,
+        step: 100 * n,
+        seconds: n as f64,
+        learning_rate: 1e-3 / n as f64,
+        train: map(&[("bound", -100.0), ("step_size", 0.05), ("acceptance_rate", 0.9)]),
+        validation: Some(map(&[("bound", -100.5 - 0.1 / n as f64)])),
+        images: 50_000,
+        divergences: 0,
+        skipped: 0,
+        images_per_second: 1e4,
+    }
+}
+
+fn good() -> Run {
+    let settings = AnnealingSettings {
+        temperatures: 1000,
+        chains: 16,
+        leapfrog_steps: 2,
+        schedule: "linear".into(),
+        start: "encoder".into(),
+    };
+    let distance =
+        |x| PosteriorDistance { gaussian_kl: near(x), wasserstein: near(x), energy_excess: near(x) };
+    let importance_sampling = ImportanceSampling {
+        samples: 5000,
+        proposal: "gaussian".into(),
+        proposal_scale: 1.0,
+        mean_draws: 5,
+        log_likelihood: near(-96.0),
+        effective_sample_size: 500.0,
+        log_weight_variance: 1.0,
+        k_hat_median: 0.4,
+        k_hat_high: 0.01,
+        gflops: None,
+        bytes: 0,
+    };
+    let annealing = Annealing {
+        settings: settings.clone(),
+        images: 1000,
+        log_likelihood: near(-95.99),
+        acceptance_rate: 0.8,
+        log_weight_variance: 0.1,
+        above_importance_sampling: Some(near(0.01)),
+    };
+    let (lower, upper, gap) = (near(-80.0), near(-79.9), near(0.1));
+    let posterior = PosteriorQuality {
+        images: 10,
+        chains: 4,
+        draws: 100,
+        r_hat: 1.01,
+        effective_sample_size: 200.0,
+        approximation_draws: 1000,
+        initial: distance(2.0),
+        improved: distance(1.0),
+        gain: distance(1.0),
+        energies: Default::default(),
+    };
+    let evaluation = Evaluation {
+        schema: EVALUATION_SCHEMA,
+        version: "0".into(),
+        command: Vec::new(),
+        split: "test".into(),
+        images: 1000,
+        checkpoint: "best".into(),
+        epoch: 10,
+        draws: 5,
+        chain_draws: 1,
+        pixel_scale: 256,
+        seed: 1,
+        data_sha256: String::new(),
+        bound: near(-100.0),
+        terms: BTreeMap::new(),
+        divergences: 0,
+        importance_sampling: Some(importance_sampling),
+        encoder_bound: None,
+        annealing: Some(annealing),
+        bidirectional: Some(Bidirectional { settings, points: 100, lower, upper, gap }),
+        posterior: Some(posterior),
+        seconds: BTreeMap::new(),
+    };
+    let summary = Summary {
+        schema: SCHEMA,
+        epochs: 10,
+        best_epoch: 10,
+        best_validation_bound: Some(-100.5),
+        seconds: 10.0,
+        divergences: 0,
+        skipped: 0,
+        finished: true,
+    };
+    Run { epochs: (1..=10).map(epoch).collect(), summary, evaluation: Some(evaluation) }
+}
+
+/// What is not good about a run.
+fn found(run: &Run) -> Vec<(&'static str, Level)> {
+    let findings = diagnose("runs/a", &run.epochs, Some(&run.summary), run.evaluation.as_ref());
+    for f in &findings {
+        assert_eq!(f.level == Level::Good, f.action.is_empty(), "trouble comes with a next action: {f:?}");
+        assert!(!f.meaning.is_empty() && !f.finding.is_empty(), "{f:?}");
+    }
+    findings.iter().filter(|f| f.level != Level::Good).map(|f| (f.about, f.level)).collect()
+}
+
+#[test]
+fn a_run_without_trouble_has_none() {
+    let run = good();
+    assert_eq!(found(&run), []);
+    assert!(diagnose("a", &run.epochs, Some(&run.summary), run.evaluation.as_ref()).len() >= 8);
+}
+
+/// Spoils something of a run.
+type Spoil = fn(&mut Run);
+
+fn evaluation(run: &mut Run) -> &mut Evaluation {
+    run.evaluation.as_mut().expect("a good run is judged")
+}
+
+fn last(run: &mut Run) -> &mut Epoch {
+    run.epochs.last_mut().expect("a good run has epochs")
+}
+
+fn set(epoch: &mut Epoch, name: &str, value: f64) {
+    epoch.train.insert(name.into(), value);
+}
+
+#[test]
+fn each_trouble_is_found_by_its_name() {
+    let cases: [(&str, Level, Spoil); 15] = [
+        ("training", Level::Problem, |r| r.summary.finished = false),
+        ("over-fitting", Level::Problem, |r| last(r).validation = Some(map(&[("bound", -101.5)]))),
+        ("over-fitting", Level::Problem, |r| {
+            r.epochs.iter_mut().for_each(|e| set(e, "bound", -95.0));
+        }),
+        ("learning-rate", Level::Problem, |r| r.epochs.iter_mut().for_each(|e| e.learning_rate = 1e-3)),
+        ("convergence", Level::Remark, |r| last(r).validation = Some(map(&[("bound", -99.5)]))),
+        ("acceptance", Level::Problem, |r| set(last(r), "acceptance_rate", 0.3)),
+        ("acceptance", Level::Remark, |r| set(last(r), "acceptance_rate", 0.999)),
+        ("divergences", Level::Problem, |r| last(r).divergences = 100),
+        ("updates", Level::Remark, |r| last(r).skipped = 1),
+        ("evaluation", Level::Problem, |r| r.evaluation = None),
+        ("evaluation", Level::Problem, |r| r.summary.best_epoch = 9),
+        ("k-hat", Level::Problem, |r| {
+            evaluation(r).importance_sampling.as_mut().expect("there").k_hat_high = 0.3;
+        }),
+        ("importance-sampling", Level::Problem, |r| {
+            evaluation(r).annealing.as_mut().expect("there").above_importance_sampling = Some(near(0.5));
+        }),
+        ("bdmc-gap", Level::Problem, |r| {
+            evaluation(r).bidirectional.as_mut().expect("there").gap = near(0.8);
+        }),
+        ("posterior", Level::Problem, |r| evaluation(r).posterior.as_mut().expect("there").r_hat = 1.3),
+    ];
+    for (about, level, spoil) in cases {
+        let mut run = good();
+        spoil(&mut run);
+        assert_eq!(found(&run), [(about, level)]);
+    }
+}
+
+#[test]
+fn a_run_that_just_began_is_no_reason_to_panic() {
+    let findings = diagnose("runs/a", &[], None, None);
+    let about: Vec<&str> = findings.iter().map(|f| f.about).collect();
+    assert_eq!(about, ["training", "evaluation"]);
+}
