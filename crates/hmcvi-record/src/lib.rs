@@ -17,6 +17,8 @@ pub mod files {
     pub const INFO: &str = "run.json";
     /// One [`Epoch`](super::Epoch) a line.
     pub const METRICS: &str = "metrics.jsonl";
+    /// Held by the process that writes to the directory.
+    pub const LOCK: &str = "run.lock";
     /// The state of the last finished epoch.
     pub const LAST: &str = "last.safetensors";
     /// The state with the best validation bound.
@@ -105,6 +107,9 @@ pub struct Summary {
     /// Whether all epochs were done.
     pub finished: bool,
 }
+
+/// Version of checkpoints; a reader refuses other versions.
+pub const CHECKPOINT_SCHEMA: u32 = 2;
 
 /// What a checkpoint says about itself, as JSON under the key `hmcvi` of its metadata. It holds nothing
 /// that depends on the machine or the time, so that equal training gives equal bytes.

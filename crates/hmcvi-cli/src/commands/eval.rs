@@ -7,7 +7,7 @@ use hmcvi::eval::{
     AnnealingOptions, AnnealingSchedule, AnnealingStart, ImportanceOptions, JudgeOptions, Judgement,
     PosteriorOptions, Proposal, judge,
 };
-use hmcvi::run::{Checkpoint, Journal};
+use hmcvi::run::{Checkpoint, Journal, Lock};
 use hmcvi_record::{EVALUATION_SCHEMA, Evaluation, files};
 use hmcvi_report::evaluation_text;
 use serde_json::json;
@@ -156,6 +156,7 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
     let split = hmcvi::data::Split::from(arguments.split);
     let images = first(model.data.images(split), arguments.limit)?;
     let options = arguments.options(&model.spec)?;
+    let _lock = Lock::take(model.directory.path())?;
     let which: hmcvi::run::Which = arguments.trained.checkpoint.into();
     let journal =
         journal(context, arguments, &model, (&options, images.len()), (split.name(), which.name()))?;

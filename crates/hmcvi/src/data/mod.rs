@@ -41,6 +41,7 @@ pub use binarise::{Binarisation, PixelScale};
 pub use error::DataError;
 pub use fetch::{FetchEvent, FetchOptions, fetch_files, fetch_mnist};
 pub use folder::{load_idx_folder, load_npy_folder};
+pub(crate) use hash::hexadecimal;
 pub use idx::{Storage, read_idx, read_idx_bytes, write_idx};
 pub use images::Images;
 pub use info::{DatasetInfo, SplitInfo, info};

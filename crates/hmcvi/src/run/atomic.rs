@@ -1,19 +1,25 @@
 //! Write files so that a reader sees the old content or the new, never a part.
 
-use std::io::Write;
+use std::io::{Error, Write};
 use std::path::Path;
 
 use super::error::DirectoryError;
 
-/// Writes to a temporary file in the same folder, flushes it to the disk and gives it its name.
+/// Writes to a temporary file in the same folder, flushes it to the disk, reads it back, and only then gives it its
+/// name, which is flushed too.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), DirectoryError> {
     let failed = |source| DirectoryError::io(path, "write", source);
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new().prefix(".hmcvi-").tempfile_in(folder).map_err(failed)?;
     file.write_all(bytes).map_err(failed)?;
     file.as_file().sync_all().map_err(failed)?;
+    if std::fs::read(file.path()).map_err(failed)? != bytes {
+        return Err(failed(Error::other("what was written is not what is there; the disk may be failing")));
+    }
     share(file.path()).map_err(failed)?;
     file.persist(path).map_err(|e| failed(e.error))?;
+    // Not all file systems can flush a folder.
+    drop(std::fs::File::open(folder).and_then(|folder| folder.sync_all()));
     Ok(())
 }
 

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use hmcvi_graph::Store;
-use hmcvi_record::{CheckpointInfo, SCHEMA, files};
+use hmcvi_record::{CHECKPOINT_SCHEMA, CheckpointInfo, files};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use super::atomic;
 use super::error::DirectoryError;
@@ -50,36 +52,61 @@ pub struct Checkpoint {
     pub info: CheckpointInfo,
 }
 
+/// The description of a checkpoint with the hash of its content.
+#[derive(Serialize, Deserialize)]
+struct Described {
+    #[serde(flatten)]
+    info: CheckpointInfo,
+    sha256: String,
+}
+
+/// SHA-256 of all names, shapes and values, and of how far the training is.
+fn hash(store: &Store<f32>, info: &CheckpointInfo) -> String {
+    let mut hasher = Sha256::new();
+    hasher.update(serde_json::to_vec(info).expect("numbers become JSON"));
+    for (name, tensor) in store.iter() {
+        hasher.update(format!("{name}\0{}\0{}\0", tensor.rows, tensor.cols));
+        let bytes: Vec<u8> = tensor.values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        hasher.update(bytes);
+    }
+    crate::data::hexadecimal(&hasher.finalize(), "")
+}
+
 impl Checkpoint {
     /// Writes the file in one piece.
     pub fn write(&self, path: &Path) -> Result<(), DirectoryError> {
-        let text = serde_json::to_string(&self.info).expect("numbers become JSON");
+        let info = CheckpointInfo { schema: CHECKPOINT_SCHEMA, ..self.info };
+        let described = Described { info, sha256: hash(&self.store, &info) };
+        let text = serde_json::to_string(&described).expect("numbers become JSON");
         let metadata = BTreeMap::from([(KEY.to_string(), text)]);
         let tensors = |source| DirectoryError::Tensors { file: path.into(), source };
         atomic::write(path, &self.store.to_safetensors(&metadata).map_err(tensors)?)
     }
 
-    /// Reads a file and checks its version.
+    /// Reads a file and checks its version and its content.
     pub fn read(path: &Path) -> Result<Self, DirectoryError> {
         if !path.is_file() {
             return Err(DirectoryError::NoCheckpoint(path.into()));
         }
         let (store, metadata) = read_tensors(path)?;
         let text = metadata.get(KEY).map_or("", String::as_str);
-        let info: CheckpointInfo = serde_json::from_str(text).map_err(|e| {
-            DirectoryError::content(
-                path,
-                format!("metadata `{KEY}` is `{text}` ({e})"),
-                "a checkpoint of hmcvi",
-            )
-        })?;
-        if info.schema != SCHEMA {
+        let foreign = |e| {
+            let found = format!("metadata `{KEY}` is `{text}` ({e})");
+            DirectoryError::content(path, found, "a checkpoint of hmcvi")
+        };
+        let info: CheckpointInfo = serde_json::from_str(text).map_err(foreign)?;
+        if info.schema != CHECKPOINT_SCHEMA {
             let found = format!("a checkpoint of schema {}", info.schema);
-            return Err(DirectoryError::content(
-                path,
-                found,
-                format!("schema {SCHEMA}; use the version that wrote it"),
-            ));
+            let expected = format!("schema {CHECKPOINT_SCHEMA}; use the version of hmcvi that wrote it");
+            return Err(DirectoryError::content(path, found, expected));
+        }
+        let Described { sha256, .. } = serde_json::from_str(text).map_err(foreign)?;
+        let found = hash(&store, &info);
+        if found != sha256 {
+            let found = format!("values with the SHA-256 {found}");
+            let expected =
+                format!("{sha256}: the file was changed or damaged; use the other checkpoint or a copy");
+            return Err(DirectoryError::content(path, found, expected));
         }
         Ok(Checkpoint { store, info })
     }

@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 
 use super::checkpoint::{Checkpoint, Which};
 use super::error::DirectoryError;
+use super::lock::Lock;
 use super::{atomic, metrics, readme};
 use crate::config::RunSpec;
 
@@ -44,7 +45,9 @@ impl RunDirectory {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             Err(e) => return Err(DirectoryError::io(path, "open", e)),
         };
-        if !has_run && entries.count() > 0 {
+        // A lock alone is what is left of a run that ended before it began.
+        let foreign = |e: std::io::Result<fs::DirEntry>| e.map_or(true, |e| e.file_name() != files::LOCK);
+        if !has_run && entries.into_iter().any(foreign) {
             return Err(DirectoryError::Foreign(path.into()));
         }
         Ok(())
@@ -52,9 +55,10 @@ impl RunDirectory {
 
     /// Begins a run. A run that is there is replaced with `force` only, and of it the files that this
     /// module knows, nothing else.
-    pub fn create(path: &Path, spec: &RunSpec, force: bool) -> Result<Self, DirectoryError> {
+    pub fn create(path: &Path, spec: &RunSpec, force: bool) -> Result<(Self, Lock), DirectoryError> {
         Self::check_free(path, force)?;
         fs::create_dir_all(path).map_err(|e| DirectoryError::io(path, "create the folder", e))?;
+        let lock = Lock::take(path)?;
         for file in FILES.map(|file| path.join(file)) {
             if file.exists() {
                 fs::remove_file(&file).map_err(|e| DirectoryError::io(&file, "remove", e))?;
@@ -62,7 +66,7 @@ impl RunDirectory {
         }
         let directory = RunDirectory { path: path.into() };
         directory.write_spec(spec)?;
-        Ok(directory)
+        Ok((directory, lock))
     }
 
     /// Opens the directory of a run.

@@ -20,6 +20,17 @@ pub enum DirectoryError {
     /// The directory is no run.
     #[error("{} is not a run directory: it has no `config.toml`; `hmcvi train` makes run directories", .0.display())]
     NotARun(PathBuf),
+    /// Another process writes to the directory.
+    #[error(
+        "{} is in use by {holder}; wait for it, or stop it first. (The lock of a process that has ended does not hold: \
+         the system takes it away.)", .path.display()
+    )]
+    Locked {
+        /// The directory.
+        path: PathBuf,
+        /// Who holds it.
+        holder: String,
+    },
     /// No checkpoint was written yet.
     #[error("{} is not there: the run has no such checkpoint yet; `hmcvi resume` goes on with the run", .0.display())]
     NoCheckpoint(PathBuf),

@@ -4,11 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hmcvi_record::{CheckpointInfo, Epoch, RunInfo, SCHEMA, Summary};
+use hmcvi_record::{CHECKPOINT_SCHEMA, CheckpointInfo, Epoch, RunInfo, SCHEMA, Summary};
 
 use super::checkpoint::{Checkpoint, Which, load_initial};
 use super::directory::RunDirectory;
 use super::error::DirectoryError;
+use super::lock::Lock;
 use crate::config::RunSpec;
 use crate::data::Dataset;
 use crate::train::{Observer, TrainError, Trainer};
@@ -75,7 +76,7 @@ pub fn start(
 ) -> Result<Outcome, SessionError> {
     RunDirectory::check_free(path, force)?;
     let trainer = new_trainer(begin)?;
-    let directory = RunDirectory::create(path, &begin.spec, force)?;
+    let (directory, _lock) = RunDirectory::create(path, &begin.spec, force)?;
     let info = info(begin, &trainer);
     directory.write_info(&info)?;
     watch.begin(&info, 0);
@@ -90,6 +91,7 @@ pub fn resume(
     watch: &mut dyn Watch,
 ) -> Result<Outcome, SessionError> {
     let directory = directory.clone();
+    let _lock = Lock::take(directory.path())?;
     directory.write_spec(&begin.spec)?;
     let (trainer, state) = match directory.has_checkpoint(Which::Last) {
         true => {
@@ -178,7 +180,7 @@ impl Session {
 
     /// Brings the state up to date; returns whether the validation bound is the best so far.
     fn note(&mut self, epoch: &Epoch) -> bool {
-        (self.state.schema, self.state.epoch, self.state.step) = (SCHEMA, epoch.epoch, epoch.step);
+        (self.state.schema, self.state.epoch, self.state.step) = (CHECKPOINT_SCHEMA, epoch.epoch, epoch.step);
         let bound = epoch.validation.as_ref().and_then(|v| v.get("bound")).copied();
         let better =
             |bound: f64| bound.is_finite() && self.state.best_validation_bound.is_none_or(|b| bound > b);

@@ -1,0 +1,64 @@
+//! Let one process at a time write to a run directory.
+
+use std::fs::{File, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::path::Path;
+
+use hmcvi_record::files;
+
+use super::error::DirectoryError;
+
+/// The right to write to a run directory, for as long as it lives. The system takes it away when the process ends,
+/// however it ends, so that no lock is ever left over; the file itself stays.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Takes the lock of a directory, which has to exist.
+    pub fn take(directory: &Path) -> Result<Self, DirectoryError> {
+        let path = directory.join(files::LOCK);
+        let failed = |source| DirectoryError::io(&path, "write", source);
+        let mut file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut holder = String::new();
+                let known = file.read_to_string(&mut holder).is_ok() && !holder.trim().is_empty();
+                let holder = if known { holder.trim().into() } else { "another process".into() };
+                return Err(DirectoryError::Locked { path: directory.into(), holder });
+            }
+            Err(TryLockError::Error(source)) => return Err(failed(source)),
+        }
+        // Who holds it, for whoever asks.
+        let written = file
+            .set_len(0)
+            .and_then(|()| file.rewind())
+            .and_then(|()| file.write_all(format!("process {}\n", std::process::id()).as_bytes()));
+        written.map_err(failed)?;
+        Ok(Lock { _file: file })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_held_once_and_free_again_when_it_is_dropped() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let first = Lock::take(folder.path()).expect("a free directory");
+        let error = Lock::take(folder.path()).expect_err("a held directory").to_string();
+        let process = format!("process {}", std::process::id());
+        assert!(error.contains(&process) && error.contains("stop it first"), "{error}");
+        drop(first);
+        Lock::take(folder.path()).expect("a free directory");
+    }
+}
