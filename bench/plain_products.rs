@@ -40,6 +40,6 @@ pub fn plain_products(threads: usize) -> f64 {
     };
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        threads.into_iter().map(|t| t.join().unwrap()).sum()
+        threads.into_iter().map(|t| t.join().expect("a product does not panic")).sum()
     })
 }

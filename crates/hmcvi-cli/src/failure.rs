@@ -1,6 +1,7 @@
 //! Turn errors of all parts into messages with a next step, and into exit codes.
 
 use std::fmt;
+use std::io::ErrorKind;
 
 use hmcvi::config::ConfigError;
 use hmcvi::data::DataError;
@@ -79,13 +80,26 @@ impl From<TrainError> for Failure {
     }
 }
 
+/// What to do about a file that cannot be written or read.
+fn advice(error: &std::io::Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+            "\nwhat was saved before is whole; make room, then `hmcvi resume` goes on from it"
+        }
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            "\nwhat was saved before is whole; make the folder writable, or choose another place with --out"
+        }
+        ErrorKind::NotFound => "\nthe folder or file is gone; was it moved while the program ran?",
+        _ => "",
+    }
+}
+
 impl From<DirectoryError> for Failure {
     fn from(error: DirectoryError) -> Self {
         let text = error.to_string();
         match error {
-            DirectoryError::Io { .. } | DirectoryError::Tensors { .. } | DirectoryError::Content { .. } => {
-                Failure::Other(text)
-            }
+            DirectoryError::Io { source, .. } => Failure::Other(text + advice(&source)),
+            DirectoryError::Tensors { .. } | DirectoryError::Content { .. } => Failure::Other(text),
             _ => Failure::Usage(text),
         }
     }

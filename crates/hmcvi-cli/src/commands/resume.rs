@@ -61,6 +61,7 @@ fn check_change(before: &RunSpec, after: &RunSpec) -> Result<(), Failure> {
         spec.train.epochs = before.train.epochs;
         spec.train.learning_rate = before.train.learning_rate;
         spec.train.validate_every = before.train.validate_every;
+        spec.train.save_seconds = before.train.save_seconds;
         spec.data.source.clone_from(&before.data.source);
         spec.eval = before.eval.clone();
         spec
@@ -69,7 +70,7 @@ fn check_change(before: &RunSpec, after: &RunSpec) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::Usage(
-        "a run can change `train.epochs`, `train.learning_rate`, `train.validate_every` and `eval` on the way, and \
+        "a run can change `train.epochs`, `train.learning_rate`, `train.validate_every`, `train.save_seconds` and `eval` on the way, and \
          nothing else; for other changes begin a new run with `hmcvi train DIR/config.toml --set ... --init-from DIR`"
             .into(),
     ))

@@ -109,6 +109,8 @@ pub struct TrainSettings {
     pub adam: Adam,
     /// Epochs from one look at the validation images to the next.
     pub validate_every: usize,
+    /// Seconds from one checkpoint to the next, at the ends of epochs; 0 for one after every epoch.
+    pub save_seconds: f64,
     /// A run directory or checkpoint whose encoder and decoder the model begins with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub init_from: Option<PathBuf>,
@@ -122,6 +124,7 @@ impl Default for TrainSettings {
             learning_rate: Schedule::default(),
             adam: Adam::default(),
             validate_every: 1,
+            save_seconds: 10.0,
             init_from: None,
         }
     }
@@ -208,6 +211,9 @@ impl RunSpec {
         }
         if self.chain.hmc_steps > 0 && self.chain.leapfrog_steps == 0 {
             return wrong("chain.leapfrog_steps", "0".into(), "at least 1 where there are HMC steps");
+        }
+        if !(0.0..=86_400.0).contains(&self.train.save_seconds) {
+            return wrong("train.save_seconds", self.train.save_seconds.to_string(), "from 0 to 86400");
         }
         let Schedule { first, last, .. } = self.train.learning_rate;
         for (key, rate) in [("train.learning_rate.first", first), ("train.learning_rate.last", last)] {

@@ -65,6 +65,17 @@ pub struct Distance {
     pub energy_excess: f64,
 }
 
+impl Distance {
+    /// How much larger this distance is than another.
+    pub fn less(&self, other: &Self) -> Self {
+        Distance {
+            gaussian_kl: self.gaussian_kl - other.gaussian_kl,
+            wasserstein: self.wasserstein - other.wasserstein,
+            energy_excess: self.energy_excess - other.energy_excess,
+        }
+    }
+}
+
 /// Posterior draws of data points, and the energy of other draws.
 pub struct PosteriorSampler<T: Real> {
     annealer: Annealer<T>,

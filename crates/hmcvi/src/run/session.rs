@@ -14,10 +14,6 @@ use crate::config::RunSpec;
 use crate::data::Dataset;
 use crate::train::{Observer, TrainError, Trainer};
 
-/// Checkpoints are written when so much time has passed, at the end and before an error is returned:
-/// epochs of small data sets take less time than flushing their state to a disk.
-const SAVE_EVERY: Duration = Duration::from_secs(10);
-
 /// A training that cannot begin or go on.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -144,6 +140,9 @@ struct Session {
 impl Session {
     fn run(mut self, spec: &RunSpec, watch: &mut dyn Watch) -> Result<Outcome, SessionError> {
         let all = spec.train.epochs as u64;
+        // Also at the end and before an error is returned. Epochs of small data sets take less time than flushing
+        // their state to a disk, so not every one of them is saved.
+        let save_every = Duration::from_secs_f64(spec.train.save_seconds);
         let mut saved = Instant::now();
         let mut last = self.checkpoint();
         while self.state.epoch < all {
@@ -168,7 +167,7 @@ impl Session {
             self.directory.append_epoch(&epoch)?;
             watch.epoch(&epoch, best);
             self.epochs.push(epoch);
-            if saved.elapsed() >= SAVE_EVERY {
+            if saved.elapsed() >= save_every {
                 self.save(&last)?;
                 self.summarise(all)?;
                 saved = Instant::now();

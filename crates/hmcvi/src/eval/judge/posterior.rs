@@ -45,9 +45,10 @@ impl Judge<'_> {
                 judge.compared(&mut sampler, bytes, first, images)
             })?);
         }
-        let estimate = |f: &dyn Fn(&Compared) -> f64| finite_estimate(&all.iter().map(f).collect::<Vec<_>>());
-        let distance = |of: &dyn Fn(&Compared, fn(&Distance) -> f64) -> f64| {
-            let each = |f: fn(&Distance) -> f64| -> Estimate { estimate(&|c| of(c, f)) };
+        let distance = |of: fn(&Compared) -> Distance| {
+            let each = |f: fn(&Distance) -> f64| -> Estimate {
+                finite_estimate(&all.iter().map(|c| f(&of(c))).collect::<Vec<_>>())
+            };
             record::PosteriorDistance {
                 gaussian_kl: each(|d| d.gaussian_kl),
                 wasserstein: each(|d| d.wasserstein),
@@ -69,9 +70,9 @@ impl Judge<'_> {
             r_hat: worst(|c| c.r_hat.unwrap_or(f64::MAX), 1.0, f64::max),
             effective_sample_size: worst(|c| c.effective_sample_size, f64::MAX, f64::min),
             approximation_draws: DRAWS as u64,
-            initial: distance(&|c, f| f(&c.initial)),
-            improved: distance(&|c, f| f(&c.improved)),
-            gain: distance(&|c, f| f(&c.initial) - f(&c.improved)),
+            initial: distance(|c| c.initial),
+            improved: distance(|c| c.improved),
+            gain: distance(|c| c.initial.less(&c.improved)),
             energies: EnergyHistogram {
                 edges: (0..=BINS).map(|i| LOWEST + BIN * i as f64).collect(),
                 reference: shares(0),

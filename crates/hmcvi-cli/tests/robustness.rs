@@ -1,0 +1,179 @@
+//! Guard what must not be lost: runs that are killed, disks that are full, directories that are in use.
+
+mod common;
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use common::{SMALL, Sandbox};
+
+fn bytes(sandbox: &Sandbox, file: &str) -> Vec<u8> {
+    fs::read(sandbox.path().join(file)).unwrap_or_else(|e| panic!("{file}: {e}"))
+}
+
+/// A run that takes a second or two and is saved after every epoch.
+fn arguments<'a>(out: &'a str, epochs: &'a str) -> Vec<&'a str> {
+    let mut arguments = vec!["train", "hmcvi-6", "--out", out, "--quiet"];
+    arguments.extend(SMALL);
+    arguments.extend([epochs, "train.save_seconds=0"]);
+    arguments
+}
+
+#[test]
+fn a_run_killed_twenty_times_ends_with_the_bytes_of_one_that_was_not() {
+    let sandbox = Sandbox::new();
+    let epochs = "train.epochs=100";
+    let begun = Instant::now();
+    sandbox.succeed(&arguments("whole", epochs));
+    let once = begun.elapsed();
+
+    let mut waits: u64 = 12345;
+    let mut kills = 0;
+    let mut command = sandbox.command(&arguments("killed", epochs));
+    loop {
+        let mut process = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        // Anywhere from before the first epoch to a good part of the run: most fall into the writing of a checkpoint.
+        waits = waits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let part = (waits >> 33) as f64 / f64::from(1u32 << 31);
+        let wait = if kills < 20 { once.mul_f64(0.09 * part) + Duration::from_millis(8) } else { once * 20 };
+        let start = Instant::now();
+        while start.elapsed() < wait && process.try_wait().expect("it can be asked").is_none() {
+            sleep(Duration::from_millis(1));
+        }
+        if let Some(status) = process.try_wait().expect("it can be asked") {
+            assert!(status.success(), "after {kills} kills: {status}");
+            break;
+        }
+        // The system's own SIGKILL: nothing can be done about it.
+        process.kill().expect("it can be killed");
+        process.wait().expect("it ends");
+        kills += 1;
+        let begun = sandbox.path().join("killed/config.toml").exists();
+        command = match begun {
+            true => sandbox.command(&["resume", "killed", "--quiet", "--threads", "1"]),
+            false => sandbox.command(&arguments("killed", epochs)),
+        };
+    }
+    assert!(kills >= 20, "killed only {kills} times");
+    for file in ["last.safetensors", "best.safetensors", "config.toml"] {
+        let (whole, killed) =
+            (bytes(&sandbox, &format!("whole/{file}")), bytes(&sandbox, &format!("killed/{file}")));
+        assert!(whole == killed, "{file} differs after {kills} kills");
+    }
+    let lines = |run: &str| {
+        let text = String::from_utf8(bytes(&sandbox, &format!("{run}/metrics.jsonl"))).expect("text");
+        text.lines().count()
+    };
+    assert_eq!(lines("whole"), lines("killed"));
+}
+
+#[test]
+fn a_full_disk_leaves_the_earlier_checkpoint_and_says_what_to_do() {
+    let sandbox = Sandbox::new();
+    sandbox.succeed(&arguments("run", "train.epochs=2"));
+    let (last, best) = (bytes(&sandbox, "run/last.safetensors"), bytes(&sandbox, "run/best.safetensors"));
+    let kilobytes = last.len() / 1024;
+    // Files may only grow to a part of a checkpoint: writes fail after more and more of it.
+    for limit in [0, 1, kilobytes / 4, kilobytes / 2, kilobytes - 1] {
+        let script = format!(
+            "trap '' XFSZ; ulimit -f {limit}; exec \"$0\" resume run --set train.epochs=4 train.save_seconds=0"
+        );
+        let program = env!("CARGO_BIN_EXE_hmcvi");
+        let output = Command::new("bash")
+            .args(["-c", &script, program])
+            .current_dir(sandbox.path())
+            .output()
+            .expect("bash runs");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "limit {limit} kB: {said}");
+        assert!(said.contains("cannot write") && said.contains("hmcvi resume"), "limit {limit} kB: {said}");
+        assert!(bytes(&sandbox, "run/last.safetensors") == last, "limit {limit} kB");
+        assert!(bytes(&sandbox, "run/best.safetensors") == best, "limit {limit} kB");
+        let left = fs::read_dir(sandbox.path().join("run")).expect("a folder");
+        let left: Vec<_> = left.flatten().map(|e| e.file_name()).collect();
+        let temporary = |name: &std::ffi::OsString| name.to_string_lossy().starts_with(".hmcvi-");
+        assert!(!left.iter().any(temporary), "{left:?}");
+    }
+    // With room again it goes on as if nothing had happened.
+    sandbox.succeed(&["resume", "run", "--quiet", "--set", "train.epochs=4"]);
+    sandbox.succeed(&arguments("whole", "train.epochs=4"));
+    // The schedule of the first two epochs was another, so the parameters are others; the record is whole.
+    let epochs = String::from_utf8(bytes(&sandbox, "run/metrics.jsonl")).expect("text");
+    assert_eq!(epochs.lines().count(), 4, "{epochs}");
+}
+
+#[test]
+fn two_processes_never_write_the_same_run() {
+    let sandbox = Sandbox::new();
+    let mut first = sandbox.command(&arguments("run", "train.epochs=100000"));
+    let mut first = first.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    let begun = Instant::now();
+    while !sandbox.path().join("run/last.safetensors").exists() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no checkpoint");
+        sleep(Duration::from_millis(5));
+    }
+    let holder = format!("process {}", first.id());
+    for second in [
+        vec!["resume", "run", "--quiet"],
+        vec!["eval", "run", "--checkpoint", "last", "--samples", "1", "--quiet"],
+        vec!["train", "hmcvi-6", "--out", "run", "--force", "--quiet"],
+    ] {
+        let said = sandbox.fail(2, &second);
+        assert!(said.contains(&holder) && said.contains("in use"), "{second:?}: {said}");
+    }
+    // A terminal that disappears does not end it, a request to terminate does.
+    let signal = |name: &str| {
+        Command::new("kill").args([name, &first.id().to_string()]).status().expect("kill runs");
+    };
+    signal("-HUP");
+    sleep(Duration::from_millis(200));
+    signal("-TERM");
+    let begun = Instant::now();
+    let status = loop {
+        if let Some(status) = first.try_wait().expect("it can be asked") {
+            break status;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "it does not stop");
+        sleep(Duration::from_millis(5));
+    };
+    assert_eq!(status.code(), Some(130), "it saved and left by itself");
+    // Its lock is gone with it.
+    sandbox.succeed(&["eval", "run", "--checkpoint", "last", "--samples", "1", "--quiet"]);
+}
+
+#[test]
+fn a_damaged_checkpoint_is_refused_by_its_hash() {
+    let sandbox = Sandbox::new();
+    sandbox.succeed(&arguments("run", "train.epochs=1"));
+    let path = sandbox.path().join("run/last.safetensors");
+    let mut damaged = fs::read(&path).expect("a checkpoint");
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 4;
+    fs::write(&path, damaged).expect("written");
+    let said = sandbox.fail(1, &["resume", "run", "--set", "train.epochs=2"]);
+    assert!(
+        said.contains("SHA-256") && said.contains("damaged") && said.contains("last.safetensors"),
+        "{said}"
+    );
+}
+
+#[test]
+fn updates_that_fail_again_and_again_end_the_run_and_leave_it_whole() {
+    let sandbox = Sandbox::new();
+    sandbox.succeed(&arguments("run", "train.epochs=1"));
+    let path = sandbox.path().join("run/last.safetensors");
+    let before = fs::read(&path).expect("a checkpoint");
+    // Steps of one with f32 numbers: nothing that is learnt survives them.
+    let rate =
+        ["train.learning_rate.first=1", "train.learning_rate.last=1", "train.learning_rate.kind=constant"];
+    let mut resume = vec!["resume", "run", "--quiet", "--set", "train.epochs=5000"];
+    resume.extend(rate);
+    let output = sandbox.run(&resume);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(said.contains("in a row") && said.contains("train.learning_rate.first"), "{said}");
+    assert_ne!(fs::read(&path).expect("a checkpoint"), before);
+    sandbox.succeed(&["eval", "run", "--checkpoint", "last", "--samples", "1", "--quiet"]);
+}
