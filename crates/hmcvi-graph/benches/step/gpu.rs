@@ -1,5 +1,6 @@
 //! Time the training step on a GPU, in turn with the JAX peer on the same GPU.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use hmcvi_graph::Program;
@@ -18,6 +19,8 @@ pub fn measure(arguments: &Arguments, program: &Program) {
             precision: if arguments.exact { Precision::F32 } else { Precision::Tf32 },
             row_tiles: arguments.row_tiles,
             cluster: arguments.cluster,
+            trace: arguments.trace,
+            cache: arguments.cache.as_ref().map(Into::into),
             ..CudaOptions::for_rows(batch)
         };
         if arguments.cuda_source {
@@ -58,6 +61,9 @@ fn one_batch(arguments: &Arguments, program: &Program, device: &CudaDevice, opti
             times.push(peer.time(batch, steps));
         }
     }
+    if arguments.trace {
+        return trace(&ours.executable);
+    }
     let kernels = ours.executable.kernels();
     let us = median(&own);
     let bound = f64::from(ours.executable.output("bound").unwrap()[0]);
@@ -86,6 +92,23 @@ fn one_batch(arguments: &Arguments, program: &Program, device: &CudaDevice, opti
         "kernel_us": profile, "peers": peer,
     });
     println!("{record}");
+}
+
+/// Prints cycles of the row stages' steps, those of one kind together: how many, waiting and working.
+fn trace(executable: &CudaExecutable) {
+    let mut kinds: BTreeMap<String, (u64, u64, u64)> = BTreeMap::new();
+    for (label, wait, work) in executable.trace().unwrap() {
+        let kind = kinds.entry(label).or_default();
+        *kind = (kind.0 + 1, kind.1 + wait, kind.2 + work);
+    }
+    let mut kinds: Vec<_> = kinds.into_iter().collect();
+    kinds.sort_by_key(|(_, (_, wait, work))| std::cmp::Reverse(wait + work));
+    let total: u64 = kinds.iter().map(|(_, (_, wait, work))| wait + work).sum();
+    println!("{total} cycles in all; number of steps, cycles of each waiting and working, share");
+    for (label, (count, wait, work)) in kinds {
+        let share = 100.0 * (wait + work) as f64 / total as f64;
+        println!("{count:4} {:7} {:7} {share:5.1}% {label}", wait / count, work / count);
+    }
 }
 
 struct Ours {

@@ -21,7 +21,8 @@ const USAGE: &str = "\
 usage: cargo bench --bench step -- [--batch 100,500] [--hmc-steps 3] [--leapfrog-steps 4]
   [--threads 2] [--tile-rows N] [--rounds 7] [--peer PYTHON] [--peer-script jax_step.py] [--json]
   [--list] [--graphviz]
-with the feature cuda: [--device cuda] [--precision tf32|f32] [--row-tiles N] [--cluster N] [--cuda-source]";
+with the feature cuda: [--device cuda] [--precision tf32|f32] [--row-tiles N] [--cluster N]
+  [--cache FOLDER] [--trace] [--cuda-source]";
 
 struct Arguments {
     batches: Vec<usize>,
@@ -39,6 +40,8 @@ struct Arguments {
     exact: bool,
     row_tiles: usize,
     cluster: usize,
+    cache: Option<String>,
+    trace: bool,
 }
 
 fn parse() -> Result<Arguments, String> {
@@ -58,6 +61,8 @@ fn parse() -> Result<Arguments, String> {
         exact: false,
         row_tiles: 0,
         cluster: 0,
+        cache: None,
+        trace: false,
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -78,6 +83,8 @@ fn parse() -> Result<Arguments, String> {
             "--precision" => a.exact = value()? == "f32",
             "--row-tiles" => a.row_tiles = number(value()?)?,
             "--cluster" => a.cluster = number(value()?)?,
+            "--cache" => a.cache = Some(value()?),
+            "--trace" => a.trace = true,
             "--cuda-source" => a.cuda_source = true,
             "--json" => a.json = true,
             "--list" => a.list = true,

@@ -46,7 +46,8 @@ pub struct CudaExecutable {
     constants: Vec<CudaSlice<f32>>,
     outputs: Vec<CudaSlice<f32>>,
     /// By [`Area`].
-    areas: [CudaSlice<f32>; 6],
+    areas: Vec<CudaSlice<f32>>,
+    steps: Vec<String>,
     history_places: Vec<Option<usize>>,
     history_len: usize,
     history_runs: usize,
@@ -69,13 +70,13 @@ pub(super) fn tiling(options: &CudaOptions, processors: usize, capability: (i32,
     }
     let cluster = if options.cluster > 0 { options.cluster } else { cluster };
     let cluster = if capability >= (9, 0) { cluster } else { 1 };
-    Tiling { exact: options.precision == Precision::F32, threads: THREADS, row_tiles, cluster, rows }
+    Tiling { exact: options.precision == Precision::F32, threads: THREADS, row_tiles, cluster, rows, trace: options.trace }
 }
 
 impl CudaExecutable {
     pub(super) fn new(plan: Arc<Plan>, device: &CudaDevice, options: &CudaOptions) -> Result<Self, CudaError> {
         let tiling = tiling(options, device.processors, device.capability);
-        let written = code::write(&plan, tiling, device.shared);
+        let written = code::write(&plan, tiling, device.shared, device.processors);
         let (major, minor) = device.capability;
         let compiler = Compiler::get()?;
         let code = compiler.machine_code(&written.source, &format!("sm_{major}{minor}"), options.cache.as_deref())?;
@@ -111,6 +112,7 @@ impl CudaExecutable {
                 Area::Parts => written.parts,
                 Area::Packed => written.packed,
                 Area::History => history_len * history_runs,
+                Area::Trace => 4 * written.steps.len(),
             })
         };
         Ok(CudaExecutable {
@@ -124,14 +126,8 @@ impl CudaExecutable {
             indices: plan.indices.iter().map(|_| device.zeros(whole)).collect::<Result<_, _>>()?,
             constants: plan.constants.iter().map(values).collect::<Result<_, _>>()?,
             outputs: plan.outputs.iter().map(|o| device.zeros(len(o))).collect::<Result<_, _>>()?,
-            areas: [
-                area(Area::Tiles)?,
-                area(Area::Fixed)?,
-                area(Area::Sums)?,
-                area(Area::Parts)?,
-                area(Area::Packed)?,
-                area(Area::History)?,
-            ],
+            areas: Area::ALL.into_iter().map(area).collect::<Result<_, _>>()?,
+            steps: written.steps,
             small_inputs,
             history_places,
             history_len,
@@ -267,8 +263,7 @@ impl CudaExecutable {
         for (i, output) in self.outputs.iter().enumerate() {
             table[bases.output(i)] = address(device, output);
         }
-        let areas = [Area::Tiles, Area::Fixed, Area::Sums, Area::Parts, Area::Packed, Area::History];
-        for (area, memory) in areas.into_iter().zip(&self.areas) {
+        for (area, memory) in Area::ALL.into_iter().zip(&self.areas) {
             table[bases.area(area)] = address(device, memory);
         }
         device.stream.memcpy_htod(&table, &mut self.table)?;
@@ -352,6 +347,19 @@ impl CudaExecutable {
         };
         let names = self.launches.iter().map(|(launch, _)| launch.kernel.clone());
         Ok(names.zip(times).map(|(name, times)| (name, median(times))).collect())
+    }
+
+    /// Clock cycles that the steps of the row stages took in the first block of the last run: what each does,
+    /// how long it waited for others, and how long it took. Only with [`CudaOptions::trace`].
+    pub fn trace(&self) -> Result<Vec<(String, u64, u64)>, CudaError> {
+        let words = self.device.stream.clone_dtoh(&self.areas[Area::Trace as usize])?;
+        let time = |i: usize| u64::from(words[2 * i].to_bits()) | u64::from(words[2 * i + 1].to_bits()) << 32;
+        let steps = self.steps.iter().enumerate().filter(|(_, label)| *label != "end");
+        let spans = steps.map(|(i, label)| {
+            let (wait, begin, end) = (time(2 * i), time(2 * i + 1), time(2 * i + 2));
+            (label.clone(), begin.wrapping_sub(wait), end.wrapping_sub(begin))
+        });
+        Ok(spans.collect())
     }
 
     /// Value of an output after the last run, row by row. Waits for it.

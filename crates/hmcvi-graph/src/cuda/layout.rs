@@ -16,6 +16,8 @@ pub(super) struct Tiling {
     pub(super) cluster: usize,
     /// Most rows of a run.
     pub(super) rows: usize,
+    /// Whether the steps of row stages are timed.
+    pub(super) trace: bool,
 }
 
 impl Tiling {
@@ -56,6 +58,13 @@ pub(super) enum Area {
     Packed,
     /// Fixed outputs of many runs.
     History,
+    /// Times of the steps of row stages.
+    Trace,
+}
+
+impl Area {
+    pub(super) const ALL: [Area; 7] =
+        [Area::Tiles, Area::Fixed, Area::Sums, Area::Parts, Area::Packed, Area::History, Area::Trace];
 }
 
 impl Bases {
@@ -72,7 +81,7 @@ impl Bases {
 
     /// Bases in the table on the device.
     pub(super) fn len(self) -> usize {
-        self.named() + 6
+        self.named() + Area::ALL.len()
     }
 
     /// Bases with those that come with a run: data sets and indices.

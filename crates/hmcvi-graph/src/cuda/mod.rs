@@ -67,12 +67,22 @@ pub struct CudaOptions {
     pub cluster: usize,
     /// Runs whose small fixed outputs are kept for [`CudaExecutable::history`].
     pub history: usize,
+    /// Whether the steps of row stages are timed, for [`CudaExecutable::trace`].
+    pub trace: bool,
 }
 
 impl CudaOptions {
     /// The usual settings for batches of up to `rows` rows.
     pub fn for_rows(rows: usize) -> Self {
-        CudaOptions { rows, precision: Precision::Tf32, cache: None, row_tiles: 0, cluster: 0, history: 4096 }
+        CudaOptions {
+            rows,
+            precision: Precision::Tf32,
+            cache: None,
+            row_tiles: 0,
+            cluster: 0,
+            history: 4096,
+            trace: false,
+        }
     }
 }
 
@@ -113,6 +123,6 @@ impl Program {
     /// The kernels that would run on a GPU with so many processors, as CUDA C.
     pub fn cuda_source(&self, options: &CudaOptions, processors: usize) -> String {
         let tiling = executable::tiling(options, processors, (9, 0));
-        code::write(&self.plan, tiling, 227 << 10).source
+        code::write(&self.plan, tiling, 227 << 10, processors).source
     }
 }

@@ -25,7 +25,7 @@ impl Parameters {
     }
 }
 
-/// An address: a place in the table of bases, and values behind it.
+/// An address: a place in the table of bases, and values behind it; or two numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Argument {
     pub(super) base: usize,
@@ -34,6 +34,7 @@ pub(super) struct Argument {
 
 /// A step on a tile: the text that runs it, its addresses, and what it reads and writes.
 pub(super) struct Call {
+    pub(super) label: String,
     pub(super) text: String,
     pub(super) arguments: Vec<Argument>,
     pub(super) accesses: Vec<Access>,
@@ -119,7 +120,7 @@ impl Writer<'_> {
         let value = format!("{}{}{}", read(When::Column), read(When::Each), element.compute(""));
         let cols = group.shape.cols;
         let over = |inner: String| {
-            format!("#pragma unroll 4\nfor (int col = lane; col < {cols}; col += 32) {{\n{value}{inner}}}\n")
+            format!("#pragma unroll {}\nfor (int col = lane; col < {cols}; col += 32) {{\n{value}{inner}}}\n", if cols > 128 { 4 } else { 1 })
         };
         let mut body = String::new();
         body.push_str("int lane = threadIdx.x % 32, from = x.rank * ROWS / CLUSTER, to = (x.rank + 1) * ROWS / CLUSTER;\n");
@@ -142,7 +143,8 @@ impl Writer<'_> {
             }
         }
         body.push_str("}\n");
-        Call { text: parameters.text + &body, arguments: parameters.arguments, accesses, scratch: 0 }
+        let label = format!("by rows [{cols}]");
+        Call { label, text: parameters.text + &body, arguments: parameters.arguments, accesses, scratch: 0 }
     }
 
     fn by_columns(&mut self, group: &Group, sinks: &[Sink], places: &mut RowPlaces) -> Call {
@@ -162,7 +164,7 @@ impl Writer<'_> {
         // cannot read ahead by itself.
         let each = element.each().count().max(1);
         let mut together = 1;
-        while together < span.min(8) && 2 * together * each <= 32 {
+        while together < span.min(4) && 2 * together * each <= 32 {
             together *= 2;
         }
         let mut body = String::new();
@@ -208,7 +210,7 @@ impl Writer<'_> {
                         let _ = writeln!(after, "x.scratch[{at} + item] = sum{i};");
                         let _ = writeln!(
                             totals,
-                            "{{ float sum = 0.0f;\n#pragma unroll\nfor (int p = 0; p < {parts}; ++p) sum += x.scratch[{at} + p * {most} + col - from];\no{i}[col] {assign} {sign}sum; }}"
+                            "{{ float sum = 0.0f;\n#pragma unroll 4\nfor (int p = 0; p < {parts}; ++p) sum += x.scratch[{at} + p * {most} + col - from];\no{i}[col] {assign} {sign}sum; }}"
                         );
                     }
                 }
@@ -227,6 +229,7 @@ impl Writer<'_> {
             body.push_str("__syncthreads();\n");
             let _ = writeln!(body, "for (int col = from + threadIdx.x; col < to; col += THREADS) {{\n{totals}}}");
         }
-        Call { text: parameters.text + &body, arguments: parameters.arguments, accesses, scratch }
+        let label = format!("by columns [{cols}], {} read, {} written, {parts} parts", reads.len(), sinks.len());
+        Call { label, text: parameters.text + &body, arguments: parameters.arguments, accesses, scratch }
     }
 }

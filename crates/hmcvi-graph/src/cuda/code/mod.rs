@@ -43,6 +43,8 @@ pub(super) struct Code {
     pub(super) tiles: usize,
     pub(super) parts: usize,
     pub(super) packed: usize,
+    /// What the steps of all row stages do, in order.
+    pub(super) steps: Vec<String>,
 }
 
 /// Everything a stage's writer needs.
@@ -52,27 +54,32 @@ struct Writer<'p> {
     bases: Bases,
     /// Bytes of shared memory that a block may take.
     shared: usize,
+    /// Processors of the GPU.
+    processors: usize,
     functions: Functions,
     kernels: String,
     launches: Vec<Launch>,
     tiles: usize,
     parts: usize,
     packed: usize,
+    steps: Vec<String>,
 }
 
 /// Writes the kernels of a plan.
-pub(super) fn write(plan: &Plan, tiling: Tiling, shared: usize) -> Code {
+pub(super) fn write(plan: &Plan, tiling: Tiling, shared: usize, processors: usize) -> Code {
     let mut writer = Writer {
         plan,
         tiling,
         bases: Bases::new(plan),
         shared,
+        processors,
         functions: Functions::default(),
         kernels: String::new(),
         launches: Vec::new(),
         tiles: 0,
         parts: 0,
         packed: 0,
+        steps: Vec::new(),
     };
     for (number, stage) in plan.stages.iter().enumerate() {
         match stage {
@@ -85,12 +92,13 @@ pub(super) fn write(plan: &Plan, tiling: Tiling, shared: usize) -> Code {
         }
     }
     let mut source = String::new();
-    let Tiling { exact, threads, row_tiles, cluster, .. } = tiling;
+    let Tiling { exact, threads, row_tiles, cluster, trace, .. } = tiling;
     let constants = [
         ("EXACT", usize::from(exact)),
         ("THREADS", threads),
         ("ROW_TILES", row_tiles),
         ("CLUSTER", cluster),
+        ("TRACE", usize::from(trace)),
         ("RUN_WORDS", RUN_WORDS),
         ("BASES", writer.bases.len()),
         ("ALL_BASES", writer.bases.with_run()),
@@ -103,8 +111,8 @@ pub(super) fn write(plan: &Plan, tiling: Tiling, shared: usize) -> Code {
     source.push_str(include_str!("../kernels/sums.cu"));
     source.push_str(&writer.functions.text);
     source.push_str(&writer.kernels);
-    let Writer { launches, tiles, parts, packed, .. } = writer;
-    Code { source, launches, tiles, parts, packed }
+    let Writer { launches, tiles, parts, packed, steps, .. } = writer;
+    Code { source, launches, tiles, parts, packed, steps }
 }
 
 /// The head of a kernel that reads the table of bases and the run's words.

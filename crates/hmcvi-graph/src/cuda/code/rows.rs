@@ -60,11 +60,6 @@ fn blocks(depth: usize) -> usize {
     depth.div_ceil(16)
 }
 
-/// Values of shared memory for a row of a left operand; see `stage_stride`.
-fn stage_stride(blocks: usize) -> usize {
-    (blocks * 16 - 16).next_multiple_of(32) + 16
-}
-
 impl Writer<'_> {
     pub(super) fn row_stage(&mut self, number: usize, stage: &RowStage) {
         let (offsets, width) = stage.places_with_products_last();
@@ -152,23 +147,34 @@ impl Writer<'_> {
         let left = View { offset: a.offset + from, ..a };
         let wide = if left.offset % 4 == 0 && a.stride % 4 == 0 && depth % 4 == 0 { 4 } else { 1 };
         let given = matches!(a.base, Base::Input(_));
-        let (blocks, tiles) = (blocks(depth), pack.cols.div_ceil(8));
-        let packed = self.bases.area(Area::Packed);
+        // Tiles that a warp takes at a time, and blocks whose weights it has on their way.
+        let share = pack.cols.div_ceil(8).div_ceil(self.tiling.cluster);
+        let (at_once, ahead) = match share.div_ceil(self.tiling.threads / 32) {
+            1 => (1, 8),
+            2 => (2, 4),
+            _ => (4, 2),
+        };
         let text = format!(
-            "product<{blocks}, {tiles}, {wide}>(x, ARGUMENT(0), {}, {depth}, {given}, reinterpret_cast<const float4*>(ARGUMENT(1)), ARGUMENT(2), {}, {}, {});\n",
-            a.stride,
-            out.stride,
-            pack.cols,
-            part.number > 0,
+            "product<{at_once}, {ahead}, {wide}>(x, ARGUMENT(0), arguments[3].x, arguments[3].y, arguments[5].x, \
+             reinterpret_cast<const float4*>(ARGUMENT(1)), ARGUMENT(2), arguments[4].x, arguments[4].y, arguments[5].y);\n"
         );
-        let packed = Argument { base: packed, offset: 4 * part.packed };
-        let arguments = vec![places.argument(self, left), packed, places.argument(self, out)];
+        let packed = Argument { base: self.bases.area(Area::Packed), offset: 4 * part.packed };
+        let numbers = |x: usize, y: usize| Argument { offset: x, base: y };
+        let arguments = vec![
+            places.argument(self, left),
+            packed,
+            places.argument(self, out),
+            numbers(a.stride, depth),
+            numbers(out.stride, pack.cols),
+            numbers(given.into(), (part.number > 0).into()),
+        ];
         let columns = Share::Columns(pack.cols);
         let own = |place| Access { place, share: Share::All, writes: true };
         let mut accesses = vec![own(Place::Stage), own(Place::Scratch)];
         accesses.extend(places.access(left, depth, Share::All, false));
         accesses.extend(places.access(out, pack.cols, columns, true));
-        (Call { text, arguments, accesses, scratch: self.scratch_of_products() }, stage_stride(blocks))
+        let label = format!("product [{depth}, {}]", pack.cols);
+        (Call { label, text, arguments, accesses, scratch: self.scratch_of_products() }, 16 * blocks(depth))
     }
 
     /// Writes the kernel: a loop over the steps, whose texts are cases of one switch. Steps with the same
@@ -250,9 +256,14 @@ impl Writer<'_> {
         let _ = write!(
             text,
             "}}\n__syncthreads();\nfor (int s = 0; s < {}; ++s) {{\nint4 step = steps[s];\nconst uint2* arguments = list + step.z;\n\
-             if (step.y == 1) __syncthreads();\nif (step.y == 2) cluster_sync();\nswitch (step.x) {{\n{cases}}}\n}}\n}}\n",
-            calls.len()
+             TIME({trace}, 2 * (s + {first}));\nif (step.y == 1) __syncthreads();\nif (step.y == 2) cluster_sync();\n\
+             TIME({trace}, 2 * (s + {first}) + 1);\nswitch (step.x) {{\n{cases}}}\n}}\nTIME({trace}, 2 * ({0} + {first}));\n}}\n",
+            calls.len(),
+            trace = self.bases.area(Area::Trace),
+            first = self.steps.len(),
         );
+        self.steps.extend(calls.iter().map(|call| call.label.clone()));
+        self.steps.push("end".into());
         if near { words } else { 0 }
     }
 }

@@ -8,14 +8,16 @@ use super::{Grid, Launch, Writer, head};
 use crate::cuda::layout::Area;
 use crate::plan::{RowStage, Step, Term};
 
-/// Rows and columns of the block of results that a block of threads computes; see `sums.cu`.
-const SIDE: usize = 64;
-/// Rows of the batch that are multiplied at a time.
-const DEPTH: usize = 32;
+/// Rows and columns of the block of results that a block of threads computes, rows of the batch that it
+/// multiplies at a time, and bytes of shared memory that it takes; see `sums.cu`.
+const TALL: usize = 128;
+const BROAD: usize = 112;
+const DEPTH: usize = 16;
+const SHARED: usize = 4 * DEPTH * (TALL + BROAD + 16) * size_of::<f32>();
 /// Most shares of a sum: beyond, adding them costs more than it saves.
 const MOST_SHARES: usize = 16;
-/// Blocks of threads that fill a GPU.
-const BLOCKS: usize = 528;
+/// Blocks of threads that a processor runs at a time.
+const BLOCKS: usize = 2;
 
 impl Writer<'_> {
     pub(super) fn sums(&mut self, number: usize, stage: &RowStage, places: &RowPlaces) {
@@ -28,9 +30,9 @@ impl Writer<'_> {
             }
         }
         let chunks = self.tiling.rows.div_ceil(DEPTH);
-        let places_of = |rows: usize, cols: usize| rows.div_ceil(SIDE) * cols.div_ceil(SIDE);
+        let places_of = |rows: usize, cols: usize| rows.div_ceil(TALL) * cols.div_ceil(BROAD);
         let work: usize = regions.iter().map(|(k, (cols, t))| places_of(k.2, *cols) * t.len() * chunks).sum();
-        let each = (work / BLOCKS).clamp(8, 256);
+        let each = work.div_ceil(BLOCKS * self.processors).max(8);
         let (mut table, mut terms_table) = (String::new(), String::new());
         let (mut first, mut first_term) = (0, 0);
         // Parts of every target: row, rows, shares, values from share to share, place.
@@ -41,15 +43,17 @@ impl Writer<'_> {
             parts.entry(target).or_default().push(format!("{{{row}, 1, -1, {stride}, {at}LL}}"));
         }
         self.parts += places.sums_len * self.tiling.tiles();
-        for (&(target, row, rows), (cols, terms)) in &regions {
-            let across = cols.div_ceil(SIDE);
+        for (&(target, row, rows), (cols, terms)) in &mut regions {
+            let cols = *cols;
+            terms.sort_by_key(|term| term.negative);
+            let across = cols.div_ceil(BROAD);
             let shares = (terms.len() * chunks).div_ceil(each).clamp(1, MOST_SHARES);
             let to = self.parts;
             self.parts += shares * rows * cols;
             let count = terms.len();
             let _ = writeln!(table, "{{{first}, {first_term}, {count}, {rows}, {cols}, {across}, {shares}, {to}LL}},");
             parts.entry(target).or_default().push(format!("{{{row}, {rows}, {shares}, {}, {to}LL}}", rows * cols));
-            for term in terms {
+            for term in terms.iter() {
                 let (a, b) = (places.whole(term.a), places.whole(term.b));
                 let (a_base, b_base) = (self.bases.of(term.a.base), self.bases.of(term.b.base));
                 let sign = if term.negative { "-1.0f" } else { "1.0f" };
@@ -59,7 +63,7 @@ impl Writer<'_> {
                     a.0, b.0, a.1, b.1, term.a.stride, term.b.stride
                 );
             }
-            first += places_of(rows, *cols) * shares;
+            first += places_of(rows, cols) * shares;
             first_term += count;
         }
         let area = |area| format!("reinterpret_cast<float*>(table[{}])", self.bases.area(area));
@@ -69,17 +73,20 @@ impl Writer<'_> {
             let count = regions.len();
             let _ = write!(self.kernels, "static __device__ const Term terms_{number}[] = {{\n{terms_table}}};\n");
             let _ = write!(self.kernels, "__constant__ Region regions_{number}[] = {{\n{table}}};\n");
-            self.kernels.push_str(&head(&format!("sums_{number}"), "__launch_bounds__(256)"));
+            self.kernels.push_str(&head(&format!("sums_{number}"), "__launch_bounds__(256, 2)"));
             let _ = write!(
                 self.kernels,
                 "int i = 0;\nwhile (i + 1 < {count} && blockIdx.x >= regions_{number}[i + 1].first_block) ++i;\n\
                  accumulate(regions_{number}[i], terms_{number}, table, {parts_at}, {rows});\n}}\n"
             );
             let kernel = format!("sums_{number}");
-            self.launches.push(Launch { kernel, grid: Grid::Blocks(first), threads: 256, shared: 0 });
+            self.launches.push(Launch { kernel, grid: Grid::Blocks(first), threads: 256, shared: SHARED });
         }
         let (mut totals, mut list, mut first, mut first_part) = (String::new(), String::new(), 0, 0);
-        for (&target, parts) in &parts {
+        // Large ones first: most blocks then find theirs at once.
+        let mut by_size: Vec<_> = parts.iter().collect();
+        by_size.sort_by_key(|(t, _)| std::cmp::Reverse(self.plan.targets[**t].rows * self.plan.targets[**t].cols));
+        for (&target, parts) in by_size {
             let t = &self.plan.targets[target];
             let count = parts.len();
             let _ = writeln!(totals, "{{{first}, {}, {}, {first_part}, {count}, {}LL}},", t.rows, t.cols, t.offset);

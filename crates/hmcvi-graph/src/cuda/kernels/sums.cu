@@ -7,7 +7,7 @@ struct Term {
     int a_stride, b_stride;  // from row to row
     float sign;
 };
-// Shares of one sum: blocks of 64 by 64 results, each summed by `shares` blocks of threads.
+// Shares of one sum: blocks of TALL by BROAD results, each summed by `shares` blocks of threads.
 struct Region {
     int first_block, first_term, terms, rows, cols, across, shares;
     long long to;
@@ -22,89 +22,109 @@ struct Total {
     long long to;
 };
 
-constexpr int SIDE = 64, DEPTH = 32, PITCH = SIDE + 8;
+// Results of a block of threads, and rows of the batch that are multiplied at a time.
+constexpr int TALL = 128, BROAD = 112, DEPTH = 16;
+constexpr int LEFT = TALL + 8, RIGHT = BROAD + 8, PIECE = DEPTH * (LEFT + RIGHT), PIECES = 4;
 
-// A thread's share of a DEPTH by SIDE piece of an operand.
-struct Piece {
-    float v[8];
-    __device__ __forceinline__ void load(const float* p, long long pitch, int stride, int col, int cols, int row, int rows, float sign) {
-        int c = threadIdx.x % 16 * 4, r = threadIdx.x / 16;
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-            int y = row + r + i * 16;
-            const float* q = p + y / ROWS * pitch + y % ROWS * stride + col + c;
-            bool whole = y < rows && col + c + 3 < cols && (reinterpret_cast<size_t>(q) & 15) == 0;
-            if (whole) {
-                float4 w = *reinterpret_cast<const float4*>(q);
-                v[4 * i] = w.x, v[4 * i + 1] = w.y, v[4 * i + 2] = w.z, v[4 * i + 3] = w.w;
-            } else {
-#pragma unroll
-                for (int j = 0; j < 4; ++j) v[4 * i + j] = y < rows && col + c + j < cols ? q[j] : 0.0f;
-            }
+// Copies columns of 16 rows to shared memory, zeros where there are none.
+template <int WIDTH, int PITCH>
+__device__ __forceinline__ void fetch(
+    float* to, const float* p, long long pitch, int stride, int col, int cols, int row, int rows
+) {
+    p += row / ROWS * pitch + row % ROWS * stride + col;
+    bool wide = (reinterpret_cast<size_t>(p) & 15) == 0 && stride % 4 == 0 && cols % 4 == 0;
+    u32 at = (u32)__cvta_generic_to_shared(to);
+    if (wide) {
+        for (int i = threadIdx.x; i < DEPTH * WIDTH / 4; i += 256) {
+            int r = i / (WIDTH / 4), c = i % (WIDTH / 4) * 4;
+            int bytes = row + r < rows && col + c < cols ? 16 : 0;
+            const float* q = bytes ? p + r * stride + c : p;
+            asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at + (r * PITCH + c) * 4), "l"(q), "r"(bytes));
         }
-#pragma unroll
-        for (int i = 0; i < 8; ++i) v[i] = operand(sign * v[i]);
+    } else {
+        for (int i = threadIdx.x; i < DEPTH * WIDTH; i += 256) {
+            int r = i / WIDTH, c = i % WIDTH, bytes = row + r < rows && col + c < cols ? 4 : 0;
+            const float* q = bytes ? p + r * stride + c : p;
+            asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(at + (r * PITCH + c) * 4), "l"(q), "r"(bytes));
+        }
     }
-    __device__ __forceinline__ void keep(float (*to)[PITCH]) {
-        int c = threadIdx.x % 16 * 4, r = threadIdx.x / 16;
-#pragma unroll
-        for (int i = 0; i < 2; ++i)
-            *reinterpret_cast<float4*>(&to[r + i * 16][c]) =
-                make_float4(v[4 * i], v[4 * i + 1], v[4 * i + 2], v[4 * i + 3]);
-    }
-};
+}
 
-// One share of one block of results, by 256 threads.
+// One share of one block of results, by 256 threads: each warp has 32 by 56 results.
 __device__ __forceinline__ void accumulate(
     const Region& region, const Term* terms, u64 const* table, float* parts, int rows
 ) {
-    __shared__ float left[2][DEPTH][PITCH], right[2][DEPTH][PITCH];
-    int local = blockIdx.x - region.first_block, share = local % region.shares;
-    int place = local / region.shares, col = place % region.across * SIDE, row = place / region.across * SIDE;
+    extern __shared__ float4 memory[];
+    float* pieces = reinterpret_cast<float*>(memory);
+    // Shares of the same rows run at the same time, so that their operands are read once.
+    int places = (region.rows + TALL - 1) / TALL * region.across;
+    int local = blockIdx.x - region.first_block, share = local / places, place = local % places;
+    int col = place % region.across * BROAD, row = place / region.across * TALL;
     int chunks = (rows + DEPTH - 1) / DEPTH, all = region.terms * chunks;
     int begin = (int)((long long)all * share / region.shares), end = (int)((long long)all * (share + 1) / region.shares);
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
-    int m = warp % 4 * 16, n = warp / 4 * 32;
-    float total[4][4] = {};
-    Piece p, q;
+    int m = warp % 4 * 32, n = warp / 4 * 56;
     auto load = [&](int at) {
-        const Term& term = terms[region.first_term + at / chunks];
-        int from = at % chunks * DEPTH;
-        const float* a = reinterpret_cast<const float*>(table[term.a]) + term.a_offset;
-        const float* b = reinterpret_cast<const float*>(table[term.b]) + term.b_offset;
-        p.load(a, term.a_pitch, term.a_stride, row, region.rows, from, rows, 1.0f);
-        q.load(b, term.b_pitch, term.b_stride, col, region.cols, from, rows, term.sign);
+        if (at < end) {
+            const Term& term = terms[region.first_term + at / chunks];
+            int from = at % chunks * DEPTH;
+            float* to = pieces + (at - begin) % PIECES * PIECE;
+            const float* a = reinterpret_cast<const float*>(table[term.a]) + term.a_offset;
+            const float* b = reinterpret_cast<const float*>(table[term.b]) + term.b_offset;
+            fetch<TALL, LEFT>(to, a, term.a_pitch, term.a_stride, row, region.rows, from, rows);
+            fetch<BROAD, RIGHT>(to + DEPTH * LEFT, b, term.b_pitch, term.b_stride, col, region.cols, from, rows);
+        }
+        asm volatile("cp.async.commit_group;");
     };
-    if (begin < end) load(begin);
+    float total[2][7][4] = {}, sign = 1.0f;
+    for (int i = 0; i < PIECES - 1; ++i) load(begin + i);
     for (int at = begin; at < end; ++at) {
-        int side = (at - begin) % 2;
-        p.keep(left[side]);
-        q.keep(right[side]);
+        asm volatile("cp.async.wait_group %0;" ::"n"(PIECES - 2));
         __syncthreads();
-        if (at + 1 < end) load(at + 1);
+        load(at + PIECES - 1);
+        const float* x = pieces + (at - begin) % PIECES * PIECE;
+        const float* y = x + DEPTH * LEFT;
+        // Sums are kept with the sign of their terms; terms of one sign come one after the other.
+        float own = terms[region.first_term + at / chunks].sign;
+        if (own != sign) {
+            sign = own;
+#pragma unroll
+            for (int i = 0; i < 56; ++i) total[i / 28][i / 4 % 7][i % 4] *= -1.0f;
+        }
+#if EXACT
         // Tensor cores cut off what they add up; pieces are short and added with rounding.
-        float c[4][4] = {};
+        float c[2][7][4] = {};
+#else
+        float(&c)[2][7][4] = total;
+#endif
 #pragma unroll
         for (int k = 0; k < DEPTH; k += 8) {
-            float(*x)[PITCH] = left[side], (*y)[PITCH] = right[side];
-            float a0 = x[k + t][m + g], a1 = x[k + t][m + g + 8];
-            float a2 = x[k + t + 4][m + g], a3 = x[k + t + 4][m + g + 8];
+            float a[2][4];
 #pragma unroll
-            for (int j = 0; j < 4; ++j) mma(c[j], a0, a1, a2, a3, y[k + t][n + j * 8 + g], y[k + t + 4][n + j * 8 + g]);
+            for (int i = 0; i < 2; ++i) {
+                const float* p = x + (k + t) * LEFT + m + i * 16 + g;
+                a[i][0] = operand(p[0]), a[i][1] = operand(p[8]);
+                a[i][2] = operand(p[4 * LEFT]), a[i][3] = operand(p[4 * LEFT + 8]);
+            }
+#pragma unroll
+            for (int j = 0; j < 7; ++j) {
+                const float* q = y + (k + t) * RIGHT + n + j * 8 + g;
+                float b0 = operand(q[0]), b1 = operand(q[4 * RIGHT]);
+#pragma unroll
+                for (int i = 0; i < 2; ++i) mma(c[i][j], a[i][0], a[i][1], a[i][2], a[i][3], b0, b1);
+            }
         }
+#if EXACT
 #pragma unroll
-        for (int j = 0; j < 4; ++j)
-#pragma unroll
-            for (int i = 0; i < 4; ++i) total[j][i] += c[j][i];
+        for (int i = 0; i < 56; ++i) total[i / 28][i / 4 % 7][i % 4] += c[i / 28][i / 4 % 7][i % 4];
+#endif
     }
     float* out = parts + region.to + (size_t)share * region.rows * region.cols;
 #pragma unroll
-    for (int j = 0; j < 4; ++j)
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-            int y = row + m + g + i / 2 * 8, z = col + n + j * 8 + 2 * t + i % 2;
-            if (y < region.rows && z < region.cols) out[(size_t)y * region.cols + z] = total[j][i];
-        }
+    for (int i = 0; i < 56; ++i) {
+        int y = row + m + i / 28 * 16 + g + i % 4 / 2 * 8, z = col + n + i / 4 % 7 * 8 + 2 * t + i % 2;
+        if (y < region.rows && z < region.cols) out[(size_t)y * region.cols + z] = sign * total[i / 28][i / 4 % 7][i % 4];
+    }
 }
 
 // Values of a target: its summands added in order; what has none is zero.
