@@ -49,6 +49,8 @@
 //! How expressions become a program is described in `docs/engine.md` of the repository.
 
 mod cpu;
+#[cfg(feature = "cuda")]
+pub mod cuda;
 mod error;
 mod expr;
 mod grad;

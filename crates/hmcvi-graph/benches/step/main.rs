@@ -6,6 +6,8 @@
 //! warm programs; the data are made beforehand.
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::unwrap_used, unreachable_pub, missing_docs)]
 
+#[cfg(feature = "cuda")]
+mod gpu;
 mod model;
 #[path = "../../../../bench/plain_products.rs"]
 mod plain_products;
@@ -21,7 +23,10 @@ use plain_products::plain_products;
 
 const USAGE: &str = "\
 usage: cargo bench --bench step -- [--batch 100,500] [--hmc-steps 3] [--leapfrog-steps 4]
-  [--threads 2] [--tile-rows N] [--rounds 7] [--peer PYTHON] [--serve] [--json] [--list] [--graphviz]";
+  [--threads 2] [--tile-rows N] [--rounds 7] [--peer PYTHON] [--peer-script jax_step.py] [--serve]
+  [--json] [--list] [--graphviz]
+with the feature cuda: [--device cuda] [--precision tf32|f32] [--row-tiles N] [--cluster N]
+  [--cache FOLDER] [--trace] [--cuda-source]";
 
 struct Arguments {
     batches: Vec<usize>,
@@ -31,9 +36,17 @@ struct Arguments {
     rounds: usize,
     peer: Option<String>,
     serve: bool,
+    script: String,
     json: bool,
     list: bool,
     graphviz: bool,
+    cuda: bool,
+    cuda_source: bool,
+    exact: bool,
+    row_tiles: usize,
+    cluster: usize,
+    cache: Option<String>,
+    trace: bool,
 }
 
 fn parse() -> Result<Arguments, String> {
@@ -45,9 +58,17 @@ fn parse() -> Result<Arguments, String> {
         rounds: 7,
         peer: None,
         serve: false,
+        script: concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench/peers/jax_step.py").into(),
         json: false,
         list: false,
         graphviz: false,
+        cuda: false,
+        cuda_source: false,
+        exact: false,
+        row_tiles: 0,
+        cluster: 0,
+        cache: None,
+        trace: false,
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -64,6 +85,14 @@ fn parse() -> Result<Arguments, String> {
             "--rounds" => a.rounds = number(value()?)?.max(1),
             "--peer" => a.peer = Some(value()?),
             "--serve" => a.serve = true,
+            "--peer-script" => a.script = value()?,
+            "--device" => a.cuda = value()? == "cuda",
+            "--precision" => a.exact = value()? == "f32",
+            "--row-tiles" => a.row_tiles = number(value()?)?,
+            "--cluster" => a.cluster = number(value()?)?,
+            "--cache" => a.cache = Some(value()?),
+            "--trace" => a.trace = true,
+            "--cuda-source" => a.cuda_source = true,
             "--json" => a.json = true,
             "--list" => a.list = true,
             "--graphviz" => a.graphviz = true,
@@ -87,6 +116,8 @@ fn main() {
         print!("{}", program.graphviz());
     } else if arguments.serve {
         serve(&arguments, &program);
+    } else if arguments.cuda || arguments.cuda_source {
+        on_gpu(&arguments, &program);
     } else {
         for &batch in &arguments.batches {
             measure(&arguments, &program, batch);
@@ -109,6 +140,16 @@ fn serve(arguments: &Arguments, program: &hmcvi_graph::Program) {
     }
 }
 
+#[cfg(feature = "cuda")]
+fn on_gpu(arguments: &Arguments, program: &hmcvi_graph::Program) {
+    gpu::measure(arguments, program);
+}
+
+#[cfg(not(feature = "cuda"))]
+fn on_gpu(_: &Arguments, _: &hmcvi_graph::Program) {
+    eprintln!("this needs the feature cuda: cargo bench --features cuda --bench step -- --device cuda");
+}
+
 /// Seconds that one repetition should take.
 const REPETITION: f64 = 0.7;
 
@@ -118,7 +159,7 @@ fn measure(arguments: &Arguments, program: &hmcvi_graph::Program, batch: usize) 
     options.tile_rows = arguments.tile_rows.unwrap_or(options.tile_rows);
     let mut ours = Ours::new(arguments.sizes, program.on_cpu(options), batch);
     let mut peers: Vec<Peer> = match &arguments.peer {
-        Some(python) => ["scan", "unroll"].map(|l| Peer::start(python, l, arguments.sizes)).into(),
+        Some(python) => ["scan", "unroll"].map(|l| Peer::start(python, l, arguments, "highest")).into(),
         None => Vec::new(),
     };
     let steps = (REPETITION / ours.time(2)).ceil() as usize;
@@ -189,7 +230,23 @@ fn ratios(a: &[f64], b: &[f64]) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| a / b).collect()
 }
 
-/// The engine's training step on synthetic images, a fifth of whose pixels are not black.
+const IMAGES: usize = 10_000;
+
+/// Synthetic images, a fifth of whose pixels are not black.
+fn images(sizes: Sizes) -> Vec<u8> {
+    let mut uniform = vec![0f32; 2 * IMAGES * sizes.pixels];
+    let key = hmcvi_graph::random::Key { seed: 3, stream: 0, step: 0, row: 0 };
+    hmcvi_graph::random::uniform(key, &mut uniform);
+    let (lit, byte) = uniform.split_at(IMAGES * sizes.pixels);
+    lit.iter().zip(byte).map(|(l, b)| if *l < 0.19 { (b * 255.0) as u8 + 1 } else { 0 }).collect()
+}
+
+/// Images of a batch.
+fn index(batch: usize) -> Vec<u32> {
+    (0..batch).map(|i| ((i * 7919) % IMAGES) as u32).collect()
+}
+
+/// The engine's training step.
 struct Ours {
     executable: Executable<f32>,
     store: Store<f32>,
@@ -200,14 +257,8 @@ struct Ours {
 
 impl Ours {
     fn new(sizes: Sizes, executable: Executable<f32>, batch: usize) -> Self {
-        let rows = 10_000;
-        let mut uniform = vec![0f32; 2 * rows * sizes.pixels];
-        let key = hmcvi_graph::random::Key { seed: 3, stream: 0, step: 0, row: 0 };
-        hmcvi_graph::random::uniform(key, &mut uniform);
-        let (lit, byte) = uniform.split_at(rows * sizes.pixels);
-        let images = lit.iter().zip(byte).map(|(l, b)| if *l < 0.19 { (b * 255.0) as u8 + 1 } else { 0 });
-        let index = (0..batch).map(|i| ((i * 7919) % rows) as u32).collect();
-        Ours { executable, store: model::initial_store(sizes), images: images.collect(), index, step: 0 }
+        let (images, index) = (images(sizes), index(batch));
+        Ours { executable, store: model::initial_store(sizes), images, index, step: 0 }
     }
 
     fn run(&mut self) {
@@ -244,11 +295,11 @@ struct Peer {
 }
 
 impl Peer {
-    fn start(python: &str, name: &'static str, sizes: Sizes) -> Self {
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench/peers/jax_step.py");
+    fn start(python: &str, name: &'static str, arguments: &Arguments, precision: &str) -> Self {
+        let sizes = arguments.sizes;
         let number = |n: usize| n.to_string();
         let mut process = Command::new(python)
-            .args([script, "--serve", "--loop", name])
+            .args([arguments.script.as_str(), "--serve", "--loop", name, "--precision", precision])
             .args(["--latent", &number(sizes.latent), "--hmc-steps", &number(sizes.hmc_steps)])
             .args(["--leapfrog-steps", &number(sizes.leapfrog_steps)])
             .stdin(Stdio::piped())

@@ -393,7 +393,8 @@ fn shards(rows: usize, options: &CpuOptions) -> usize {
     1 << most.ilog2()
 }
 
-fn gathers(plan: &Plan) -> impl Iterator<Item = (usize, usize)> + '_ {
+/// Data sets with the indices that pick their rows.
+pub(crate) fn gathers(plan: &Plan) -> impl Iterator<Item = (usize, usize)> + '_ {
     let rows = plan.stages.iter().filter_map(|s| if let Stage::Rows(rows) = s { Some(rows) } else { None });
     let groups =
         rows.flat_map(|r| &r.steps).filter_map(|s| if let Step::Group(g) = s { Some(g) } else { None });

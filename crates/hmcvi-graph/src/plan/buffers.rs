@@ -14,8 +14,8 @@ struct Life {
 
 /// Places of the buffers of a row stage, in columns. Steps run one after the other, so a group may
 /// overwrite a value of the same shape that it is the last to read.
-pub(super) fn tile(sizes: &[usize], steps: &[Step]) -> (Vec<usize>, usize) {
-    let mut lives = lives(sizes, steps.iter().enumerate(), |base| match base {
+pub(super) fn tile(sizes: &[usize], steps: &[&Step]) -> (Vec<usize>, usize) {
+    let mut lives = lives(sizes, steps.iter().copied().enumerate(), |base| match base {
         Base::Tile(i) => Some(i),
         _ => None,
     });
@@ -46,6 +46,17 @@ pub(super) fn tile(sizes: &[usize], steps: &[Step]) -> (Vec<usize>, usize) {
         }
     }
     allocate(&lives)
+}
+
+#[cfg(feature = "cuda")]
+impl super::RowStage {
+    /// Places of the buffers for a device that adds up all products over rows after the other steps,
+    /// and columns in all.
+    pub(crate) fn places_with_products_last(&self) -> (Vec<usize>, usize) {
+        let is_sum = |step: &&Step| matches!(step, Step::Accumulate { .. });
+        let steps = self.steps.iter().filter(|s| !is_sum(s)).chain(self.steps.iter().filter(is_sum));
+        tile(&self.buffers, &steps.collect::<Vec<_>>())
+    }
 }
 
 /// Places of the buffers of the fixed stages. Steps of one wave run at the same time, and a row

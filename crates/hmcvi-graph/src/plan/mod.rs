@@ -148,6 +148,9 @@ pub(crate) struct RowStage {
     /// Place of every tile buffer in columns, and columns in all.
     pub(crate) offsets: Vec<usize>,
     pub(crate) width: usize,
+    /// Columns of every tile buffer, for devices that place them otherwise.
+    #[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "the CPU uses the places above"))]
+    pub(crate) buffers: Vec<usize>,
 }
 
 /// A right operand of row-stage products, laid out once for all tiles.

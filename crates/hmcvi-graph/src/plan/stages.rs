@@ -77,9 +77,10 @@ pub(super) fn plan(nodes: &[Node], constants: Vec<Arc<[f64]>>, roots: &[Root]) -
         stages.push(Stage::Fixed { waves: emitter.fixed_stage(level, level == last) });
         let (packs, steps) = emitter.row_stage(level);
         if !steps.is_empty() {
-            let (offsets, width) = buffers::tile(&emitter.take_tile_buffers(), &steps);
+            let buffers = emitter.take_tile_buffers();
+            let (offsets, width) = buffers::tile(&buffers, &steps.iter().collect::<Vec<_>>());
             let clears = emitter.clears_at(level);
-            stages.push(Stage::Rows(RowStage { clears, packs, steps, offsets, width }));
+            stages.push(Stage::Rows(RowStage { clears, packs, steps, offsets, width, buffers }));
         }
     }
     let (fixed_offsets, fixed_len) = buffers::fixed(&emitter.fixed_buffers, &stages);

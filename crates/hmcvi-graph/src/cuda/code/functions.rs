@@ -1,0 +1,26 @@
+//! Keep device functions, each distinct text once.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+
+#[derive(Default)]
+pub(super) struct Functions {
+    pub(super) text: String,
+    known: HashMap<(String, String), String>,
+}
+
+impl Functions {
+    /// The name of a function with these parameters and this body.
+    pub(super) fn name(&mut self, parameters: String, body: String) -> String {
+        let next = format!("f{}", self.known.len());
+        let entry = self.known.entry((parameters, body));
+        let text = &mut self.text;
+        entry
+            .or_insert_with_key(|(parameters, body)| {
+                let _ =
+                    writeln!(text, "static __device__ __noinline__ void {next}({parameters}) {{\n{body}}}");
+                next
+            })
+            .clone()
+    }
+}

@@ -1,0 +1,73 @@
+//! Say what a GPU lacks, and that the CPU works without it.
+
+use cudarc::driver::DriverError;
+use cudarc::driver::sys::CUresult;
+
+use crate::error::RunError;
+
+/// A GPU that cannot be used, or a run on it that failed. Programs run on the CPU without any of this.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CudaError {
+    /// The driver library is not installed.
+    #[error("no NVIDIA driver was found (libcuda); the CPU works without it")]
+    NoDriver,
+    /// The driver finds no device of that number.
+    #[error("no CUDA device {ordinal} was found ({found} present); the CPU works without one")]
+    NoDevice {
+        /// The device asked for.
+        ordinal: usize,
+        /// Devices there are.
+        found: usize,
+    },
+    /// The device lacks instructions that the kernels need.
+    #[error("{name} has compute capability {found}, 8.0 or newer is needed; the CPU works without it")]
+    OldDevice {
+        /// Name of the device.
+        name: String,
+        /// Its compute capability.
+        found: String,
+    },
+    /// The driver is older than the compiler's output.
+    #[error(
+        "the NVIDIA driver is too old for the CUDA {compiler} compiler that was found; update the driver, or use the CPU"
+    )]
+    OldDriver {
+        /// Version of the compiler.
+        compiler: String,
+    },
+    /// The run-time compiler is not installed.
+    #[error(
+        "no CUDA run-time compiler was found (libnvrtc, looked in {looked_in}); install the CUDA toolkit or the Python package nvidia-cuda-nvrtc, or use the CPU"
+    )]
+    NoCompiler {
+        /// Where it was looked for.
+        looked_in: String,
+    },
+    /// Generated kernels that the compiler refuses, which is a mistake of this crate.
+    #[error("kernels do not compile: {0}")]
+    Compile(String),
+    /// Not enough memory on the device.
+    #[error(
+        "the GPU has too little free memory ({wanted} MB more are needed); use smaller batches or the CPU"
+    )]
+    OutOfMemory {
+        /// Megabytes that could not be had.
+        wanted: usize,
+    },
+    /// What is given does not fit the program.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// Another failure of the driver.
+    #[error("the GPU failed: {0}; the CPU works without it")]
+    Driver(String),
+}
+
+impl From<DriverError> for CudaError {
+    fn from(error: DriverError) -> Self {
+        match error.0 {
+            CUresult::CUDA_ERROR_OUT_OF_MEMORY => CudaError::OutOfMemory { wanted: 0 },
+            other => CudaError::Driver(format!("{other:?}")),
+        }
+    }
+}

@@ -1,0 +1,436 @@
+//! Run a program's kernels as one CUDA graph.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use cudarc::driver::sys::{CUfunction_attribute, CUgraphInstantiate_flags, CUresult, CUstreamCaptureMode};
+use cudarc::driver::{CudaFunction, CudaGraph, CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg};
+use cudarc::nvrtc::Ptx;
+
+use super::code::{self, Grid, Launch};
+use super::compile::Compiler;
+use super::device::CudaDevice;
+use super::error::CudaError;
+use super::layout::{Area, Bases, FIRST_POINTER, RUN_WORDS, Tiling, history, small_inputs};
+use super::memory::{CudaStore, address};
+use super::{CudaIndices, CudaOptions, CudaRun, Precision};
+use crate::cpu::gathers;
+use crate::error::RunError;
+use crate::plan::{Named, Plan};
+
+/// What a run's description consists of; see `set_run`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Words([u64; RUN_WORDS]);
+
+// SAFETY: plain words, which mean the same to both sides.
+unsafe impl DeviceRepr for Words {}
+
+/// A program prepared to run on a GPU, with all the memory it needs.
+pub struct CudaExecutable {
+    plan: Arc<Plan>,
+    device: CudaDevice,
+    tiling: Tiling,
+    set_run: CudaFunction,
+    launches: Vec<(Launch, CudaFunction)>,
+    /// Captured launches, by the number of tiles.
+    graphs: HashMap<usize, CudaGraph>,
+    /// Base addresses on the device, and the store that they point to.
+    table: CudaSlice<u64>,
+    table_of: u64,
+    words: CudaSlice<u64>,
+    small_inputs: Vec<Option<usize>>,
+    /// Inputs and indices that are copied with every run.
+    inputs: Vec<Option<CudaSlice<f32>>>,
+    indices: Vec<CudaSlice<u32>>,
+    constants: Vec<CudaSlice<f32>>,
+    outputs: Vec<CudaSlice<f32>>,
+    /// By [`Area`].
+    areas: Vec<CudaSlice<f32>>,
+    steps: Vec<String>,
+    history_places: Vec<Option<usize>>,
+    history_len: usize,
+    history_runs: usize,
+    /// Runs since the history was cleared, and rows of the last one.
+    runs: usize,
+    rows: usize,
+}
+
+/// Threads of a block of the row stages.
+const THREADS: usize = 512;
+
+/// How rows are divided: many processors to a tile for small batches, one for large ones.
+pub(super) fn tiling(options: &CudaOptions, processors: usize, capability: (i32, i32)) -> Tiling {
+    let rows = options.rows.max(1);
+    let row_tiles = if options.row_tiles > 0 { options.row_tiles } else { 1 };
+    let tiles = rows.div_ceil(16 * row_tiles);
+    let mut cluster = 1;
+    while cluster < 8 && 2 * cluster * tiles <= processors {
+        cluster *= 2;
+    }
+    let cluster = if options.cluster > 0 { options.cluster } else { cluster };
+    let cluster = if capability >= (9, 0) { cluster } else { 1 };
+    Tiling {
+        exact: options.precision == Precision::F32,
+        threads: THREADS,
+        row_tiles,
+        cluster,
+        rows,
+        trace: options.trace,
+    }
+}
+
+impl CudaExecutable {
+    pub(super) fn new(
+        plan: Arc<Plan>,
+        device: &CudaDevice,
+        options: &CudaOptions,
+    ) -> Result<Self, CudaError> {
+        let tiling = tiling(options, device.processors, device.capability);
+        let written = code::write(&plan, tiling, device.shared, device.processors);
+        let (major, minor) = device.capability;
+        let compiler = Compiler::get()?;
+        let code = compiler.machine_code(
+            &written.source,
+            &format!("sm_{major}{minor}"),
+            options.cache.as_deref(),
+        )?;
+        let module = device.stream.context().load_module(Ptx::from_binary(code)).map_err(|e| match e.0 {
+            CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION | CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU => {
+                CudaError::OldDriver { compiler: compiler.version() }
+            }
+            _ => e.into(),
+        })?;
+        let function = |launch: Launch| {
+            let function = module.load_function(&launch.kernel)?;
+            if launch.shared > 48 << 10 {
+                let most = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+                function.set_attribute(most, launch.shared as i32)?;
+            }
+            Ok((launch, function))
+        };
+        let launches = written.launches.into_iter().map(function).collect::<Result<_, CudaError>>()?;
+        let values = |c: &Arc<[f64]>| device.copy(&c.iter().map(|&x| x as f32).collect::<Vec<f32>>());
+        let whole = tiling.tiles() * tiling.tile_rows();
+        let len = |n: &Named| if n.shape.is_batch() { whole * n.shape.cols } else { n.shape.elements() };
+        let small_inputs = small_inputs(&plan);
+        let given = |(input, small): (&Named, &Option<usize>)| {
+            if small.is_some() { Ok(None) } else { device.zeros(len(input)).map(Some) }
+        };
+        let (history_places, history_len) = history(&plan);
+        let history_runs = options.history.max(1);
+        let area = |area: Area| {
+            device.zeros::<f32>(match area {
+                Area::Tiles => written.tiles,
+                Area::Fixed => plan.fixed_len,
+                Area::Sums => plan.accumulator_len,
+                Area::Parts => written.parts,
+                Area::Packed => written.packed,
+                Area::History => history_len * history_runs,
+                Area::Trace => 4 * written.steps.len(),
+            })
+        };
+        Ok(CudaExecutable {
+            set_run: module.load_function("set_run")?,
+            launches,
+            graphs: HashMap::new(),
+            table: device.zeros(Bases::new(&plan).len())?,
+            table_of: 0,
+            words: device.zeros(RUN_WORDS)?,
+            inputs: plan.inputs.iter().zip(&small_inputs).map(given).collect::<Result<_, CudaError>>()?,
+            indices: plan.indices.iter().map(|_| device.zeros(whole)).collect::<Result<_, _>>()?,
+            constants: plan.constants.iter().map(values).collect::<Result<_, _>>()?,
+            outputs: plan.outputs.iter().map(|o| device.zeros(len(o))).collect::<Result<_, _>>()?,
+            areas: Area::ALL.into_iter().map(area).collect::<Result<_, _>>()?,
+            steps: written.steps,
+            small_inputs,
+            history_places,
+            history_len,
+            history_runs,
+            runs: 0,
+            rows: 0,
+            device: device.clone(),
+            tiling,
+            plan,
+        })
+    }
+
+    /// Kernels that a run consists of.
+    pub fn kernels(&self) -> usize {
+        self.launches.len() + 1
+    }
+
+    /// Most rows that a run may have.
+    pub fn rows(&self) -> usize {
+        self.tiling.rows
+    }
+
+    /// Rows of a tile, and processors that share one.
+    pub fn tile(&self) -> (usize, usize) {
+        (self.tiling.tile_rows(), self.tiling.cluster)
+    }
+
+    /// Bytes of memory on the device. Parameters and data sets are not counted.
+    pub fn bytes(&self) -> usize {
+        let slices = self.areas.iter().chain(&self.outputs).chain(&self.constants);
+        let inputs = self.inputs.iter().flatten();
+        let values: usize = slices.chain(inputs).map(CudaSlice::len).sum();
+        let indices: usize = self.indices.iter().map(CudaSlice::len).sum();
+        (values + indices) * 4 + (self.table.len() + self.words.len()) * 8
+    }
+
+    /// Queues a run. Nothing is changed if it cannot start; results are there when they are asked for.
+    pub fn run(&mut self, store: &mut CudaStore, run: &CudaRun<'_>) -> Result<(), CudaError> {
+        let words = self.bind(store, run)?;
+        if self.table_of != store.number {
+            self.point_to(store)?;
+        }
+        self.copy_inputs(run)?;
+        let config =
+            LaunchConfig { grid_dim: (1, 1, 1), block_dim: (RUN_WORDS as u32, 1, 1), shared_mem_bytes: 0 };
+        let stream = &self.device.stream;
+        // SAFETY: the kernel copies the words, for which there is room.
+        unsafe { stream.launch_builder(&self.set_run).arg(&mut self.words).arg(&words).launch(config)? };
+        let tiles = run.rows.div_ceil(self.tiling.tile_rows());
+        if !self.graphs.contains_key(&tiles) {
+            let graph = self.capture(tiles)?;
+            self.graphs.insert(tiles, graph);
+        }
+        self.graphs[&tiles].launch()?;
+        self.runs += 1;
+        self.rows = run.rows;
+        Ok(())
+    }
+
+    /// Checks everything that is given, and describes the run.
+    fn bind(&self, store: &CudaStore, run: &CudaRun<'_>) -> Result<Words, CudaError> {
+        let plan = &self.plan;
+        if run.rows == 0 || run.rows > self.tiling.rows {
+            return Err(RunError::Rows { found: run.rows, most: self.tiling.rows }.into());
+        }
+        let mut words = Words([0; RUN_WORDS]);
+        let slot = self.runs % self.history_runs;
+        words.0[..FIRST_POINTER].copy_from_slice(&[
+            run.seed,
+            run.step,
+            run.row_offset,
+            run.rows as u64 | (slot as u64) << 32,
+        ]);
+        for (i, input) in plan.inputs.iter().enumerate() {
+            let values = find("input", &input.name, run.inputs)?;
+            let rows = if input.shape.is_batch() { run.rows } else { input.shape.fixed_rows() };
+            check_size("input", &input.name, values.len(), rows * input.shape.cols)?;
+            if let Some(at) = self.small_inputs[i] {
+                for (j, x) in values.iter().enumerate() {
+                    words.0[at + j / 2] |= u64::from(x.to_bits()) << (32 * (j % 2));
+                }
+            }
+        }
+        for (i, data) in plan.data.iter().enumerate() {
+            let given = find("data set", &data.name, run.data)?;
+            let rows = given.len() / data.shape.cols;
+            check_size("data set", &data.name, given.len(), rows * data.shape.cols)?;
+            words.0[FIRST_POINTER + i] = given.address();
+        }
+        for (i, name) in plan.indices.iter().enumerate() {
+            words.0[FIRST_POINTER + plan.data.len() + i] = match find("index", name, run.indices)? {
+                CudaIndices::Host(values) => {
+                    check_size("index", name, values.len(), run.rows)?;
+                    address(&self.device, &self.indices[i])
+                }
+                CudaIndices::Device(index, first) => {
+                    let room = index.len().saturating_sub(*first).min(run.rows);
+                    check_size("index", name, room, run.rows)?;
+                    index.address(*first)
+                }
+            };
+        }
+        for (data, index) in gathers(plan) {
+            let (data, index) = (&plan.data[data], &plan.indices[index]);
+            let rows = find("data set", &data.name, run.data)?.len() / data.shape.cols;
+            let largest = match find("index", index, run.indices)? {
+                CudaIndices::Host(values) => values.iter().copied().max(),
+                CudaIndices::Device(index, _) => index.largest(),
+            };
+            if let Some(row) = largest.filter(|&row| row as usize >= rows) {
+                let (index, data) = (index.to_string(), data.name.to_string());
+                return Err(RunError::IndexOutOfRange { index, data, row, rows }.into());
+            }
+        }
+        for parameter in &plan.parameters {
+            store.expect(&parameter.name, [parameter.shape.fixed_rows(), parameter.shape.cols])?;
+        }
+        Ok(words)
+    }
+
+    /// Writes the table of base addresses for a store.
+    fn point_to(&mut self, store: &CudaStore) -> Result<(), CudaError> {
+        let (plan, device) = (&self.plan, &self.device);
+        let bases = Bases::new(plan);
+        let mut table = vec![0u64; bases.len()];
+        for (i, p) in plan.parameters.iter().enumerate() {
+            table[bases.parameter(i)] = store.expect(&p.name, [p.shape.fixed_rows(), p.shape.cols])?;
+        }
+        for (i, (input, small)) in self.inputs.iter().zip(&self.small_inputs).enumerate() {
+            table[bases.input(i)] = match (input, small) {
+                (Some(values), _) => address(device, values),
+                (None, at) => address(device, &self.words) + 8 * at.unwrap_or(0) as u64,
+            };
+        }
+        for (i, constant) in self.constants.iter().enumerate() {
+            table[bases.constant(i)] = address(device, constant);
+        }
+        for (i, output) in self.outputs.iter().enumerate() {
+            table[bases.output(i)] = address(device, output);
+        }
+        for (area, memory) in Area::ALL.into_iter().zip(&self.areas) {
+            table[bases.area(area)] = address(device, memory);
+        }
+        device.stream.memcpy_htod(&table, &mut self.table)?;
+        self.table_of = store.number;
+        Ok(())
+    }
+
+    /// Copies inputs and indices that have memory of their own.
+    fn copy_inputs(&mut self, run: &CudaRun<'_>) -> Result<(), CudaError> {
+        for (input, memory) in self.plan.inputs.iter().zip(&mut self.inputs) {
+            if let Some(memory) = memory {
+                let values = find("input", &input.name, run.inputs)?;
+                self.device.stream.memcpy_htod(*values, &mut memory.slice_mut(..values.len()))?;
+            }
+        }
+        for (name, memory) in self.plan.indices.iter().zip(&mut self.indices) {
+            if let CudaIndices::Host(values) = find("index", name, run.indices)? {
+                self.device.stream.memcpy_htod(*values, &mut memory.slice_mut(..values.len()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Captures all launches for so many tiles.
+    fn capture(&mut self, tiles: usize) -> Result<CudaGraph, CudaError> {
+        let stream = self.device.stream.clone();
+        stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)?;
+        let launched = self.launch(tiles);
+        let graph = stream.end_capture(CUgraphInstantiate_flags(0));
+        launched?;
+        graph?.ok_or_else(|| CudaError::Driver("the queue captured nothing".into()))
+    }
+
+    fn launch(&mut self, tiles: usize) -> Result<(), CudaError> {
+        for (launch, function) in &self.launches {
+            let blocks = match launch.grid {
+                Grid::Blocks(n) => n,
+                Grid::Tiles => tiles * self.tiling.cluster,
+            };
+            let config = LaunchConfig {
+                grid_dim: (blocks as u32, 1, 1),
+                block_dim: (launch.threads as u32, 1, 1),
+                shared_mem_bytes: launch.shared as u32,
+            };
+            let mut builder = self.device.stream.launch_builder(function);
+            // SAFETY: generated kernels stay within the memory that the layout gives them.
+            unsafe { builder.arg(&self.table).arg(&self.words).launch(config)? };
+        }
+        Ok(())
+    }
+
+    /// Times each kernel of a run on its own, in microseconds: the median of some repetitions. The
+    /// store changes as by that many runs.
+    pub fn profile(&mut self, repetitions: usize) -> Result<Vec<(String, f64)>, CudaError> {
+        let stream = self.device.stream.clone();
+        let tiles = self.rows.max(1).div_ceil(self.tiling.tile_rows());
+        let mut times = vec![Vec::new(); self.launches.len()];
+        for _ in 0..repetitions.max(1) {
+            for (i, (launch, function)) in self.launches.iter().enumerate() {
+                let blocks = match launch.grid {
+                    Grid::Blocks(n) => n,
+                    Grid::Tiles => tiles * self.tiling.cluster,
+                };
+                let config = LaunchConfig {
+                    grid_dim: (blocks as u32, 1, 1),
+                    block_dim: (launch.threads as u32, 1, 1),
+                    shared_mem_bytes: launch.shared as u32,
+                };
+                let mut builder = stream.launch_builder(function);
+                builder.arg(&self.table).arg(&self.words);
+                builder.record_kernel_launch(cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT);
+                // SAFETY: as in a run.
+                if let Some((start, end)) = unsafe { builder.launch(config)? } {
+                    times[i].push(f64::from(start.elapsed_ms(&end)?) * 1e3);
+                }
+            }
+        }
+        let median = |mut values: Vec<f64>| {
+            values.sort_by(f64::total_cmp);
+            values.get(values.len() / 2).copied().unwrap_or(0.0)
+        };
+        let names = self.launches.iter().map(|(launch, _)| launch.kernel.clone());
+        Ok(names.zip(times).map(|(name, times)| (name, median(times))).collect())
+    }
+
+    /// Clock cycles that the steps of the row stages took in the first block of the last run: what each does,
+    /// how long it waited for others, and how long it took. Only with [`CudaOptions::trace`].
+    pub fn trace(&self) -> Result<Vec<(String, u64, u64)>, CudaError> {
+        let words = self.device.stream.clone_dtoh(&self.areas[Area::Trace as usize])?;
+        let time = |i: usize| u64::from(words[2 * i].to_bits()) | u64::from(words[2 * i + 1].to_bits()) << 32;
+        let steps = self.steps.iter().enumerate().filter(|(_, label)| *label != "end");
+        let spans = steps.map(|(i, label)| {
+            let (wait, begin, end) = (time(2 * i), time(2 * i + 1), time(2 * i + 2));
+            (label.clone(), begin.wrapping_sub(wait), end.wrapping_sub(begin))
+        });
+        Ok(spans.collect())
+    }
+
+    /// Value of an output after the last run, row by row. Waits for it.
+    pub fn output(&self, name: &str) -> Result<Vec<f32>, CudaError> {
+        let i = self.output_number(name)?;
+        let shape = self.plan.outputs[i].shape;
+        let rows = if shape.is_batch() { self.rows } else { shape.fixed_rows() };
+        Ok(self.device.stream.clone_dtoh(&self.outputs[i].slice(..rows * shape.cols))?)
+    }
+
+    /// Values of a small fixed output in all runs since [`clear_history`](Self::clear_history), or in the last
+    /// ones that there is room for, one after the other. Waits for them.
+    pub fn history(&self, name: &str) -> Result<Vec<f32>, CudaError> {
+        let i = self.output_number(name)?;
+        let Some(at) = self.history_places[i] else {
+            return Err(RunError::Missing { kind: "history of output", name: name.into() }.into());
+        };
+        let all = self.device.stream.clone_dtoh(&self.areas[Area::History as usize])?;
+        let len = self.plan.outputs[i].shape.elements();
+        let first = self.runs.saturating_sub(self.history_runs);
+        let value = |run: usize| {
+            let from = run % self.history_runs * self.history_len + at;
+            all[from..from + len].iter().copied()
+        };
+        Ok((first..self.runs).flat_map(value).collect())
+    }
+
+    /// Forgets the outputs of earlier runs.
+    pub fn clear_history(&mut self) {
+        self.runs = 0;
+    }
+
+    /// Waits until all queued runs are done.
+    pub fn synchronise(&self) -> Result<(), CudaError> {
+        self.device.synchronise()
+    }
+
+    fn output_number(&self, name: &str) -> Result<usize, CudaError> {
+        let found = self.plan.outputs.iter().position(|o| *o.name == *name);
+        Ok(found.ok_or_else(|| RunError::Missing { kind: "output", name: name.into() })?)
+    }
+}
+
+fn find<'v, V>(kind: &'static str, name: &str, given: &'v [(&str, V)]) -> Result<&'v V, RunError> {
+    let found = given.iter().find(|(n, _)| *n == name).map(|(_, values)| values);
+    found.ok_or_else(|| RunError::Missing { kind, name: name.into() })
+}
+
+fn check_size(kind: &'static str, name: &str, found: usize, expected: usize) -> Result<(), RunError> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(RunError::Size { kind, name: name.into(), expected, found })
+}

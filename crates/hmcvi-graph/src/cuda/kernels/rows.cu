@@ -1,0 +1,221 @@
+// A row stage: every cluster of blocks takes a tile of rows through all steps.
+
+// An address of a step: values behind a base. All of them are in global memory.
+#define ARGUMENT(i) in_global(base[arguments[i].y] + arguments[i].x)
+__device__ __forceinline__ float* in_global(float* p) {
+    __builtin_assume(__isGlobal(p));
+    return p;
+}
+
+// When a step began to wait and when it began, by the first block's clock.
+#if TRACE
+#define TIME(area, at) \
+    if (blockIdx.x == 0 && threadIdx.x == 0) reinterpret_cast<long long*>(base[area])[at] = clock64()
+#else
+#define TIME(area, at)
+#endif
+
+// Where a block is: its tile's first row, and its share of every step's columns.
+struct Tile {
+    const Run* run;
+    float* stage;  // left operands of products
+    float* scratch;  // partial sums
+    int rows, first, index, rank;
+};
+
+__device__ __forceinline__ void cluster_sync() {
+#if CLUSTER > 1
+    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+#else
+    __syncthreads();
+#endif
+}
+
+// Columns are shared out in tiles of 8; this is the first column of a block's share.
+__device__ __forceinline__ int cut(int cols, int rank) {
+    if (CLUSTER == 1) return rank == 0 ? 0 : cols;
+    int tiles = (cols + 7) / 8, at = tiles * rank / CLUSTER * 8;
+    return at < cols ? at : cols;
+}
+
+// Weights are read once by each block: they must not push the tile's values out of the first-level cache.
+// What is not read stays as it is; a branch around the read would wait for it at once.
+__device__ __forceinline__ void stream_if(bool on, float4& v, const float4* p) {
+    asm volatile(
+        "{\n.reg .pred q;\nsetp.ne.u32 q, %5, 0;\n@q ld.global.nc.L1::no_allocate.v4.f32 {%0,%1,%2,%3}, [%4];\n}"
+        : "+f"(v.x), "+f"(v.y), "+f"(v.z), "+f"(v.w) : "l"(p), "r"((u32)on));
+}
+
+// Copies the tile's rows of `a`, depth columns padded with zeros to whole blocks of 16, in the order in which
+// tensor cores take them: for each 16 rows, block, half of a block and lane four values.
+template <int WIDTH>
+__device__ __forceinline__ void stage(const Tile x, const float* a, int a_stride, int depth, int blocks, bool given) {
+    constexpr int TOGETHER = 2;
+    int fours = blocks * 4, count = ROWS / 2 * fours;
+#pragma unroll 1
+    for (int base = threadIdx.x; base < count; base += TOGETHER * THREADS) {
+        float4 v[TOGETHER][2];
+        int to[TOGETHER];
+#pragma unroll
+        for (int i = 0; i < TOGETHER; ++i) {
+            int at = base + i * THREADS, row = at / fours, four = at - row * fours, col = four * 4;
+            int m = row / 8, g = row % 8;
+            to[i] = ((m * blocks + four / 4) * 64 + g * 4 + four % 4) * 4;
+#pragma unroll
+            for (int h = 0; h < 2; ++h) {
+                // Rows beyond the batch: those of what is given do not exist, and their results are not used.
+                int from = m * 16 + g + h * 8;
+                if (given) from = min(from, x.rows - 1 - x.first);
+                const float* p = a + from * a_stride + col;
+                v[i][h] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+                if (at < count && col < depth) {
+                    if (WIDTH == 4) {
+                        v[i][h] = *reinterpret_cast<const float4*>(p);
+                    } else {
+                        v[i][h].x = p[0];
+                        if (col + 1 < depth) v[i][h].y = p[1];
+                        if (col + 2 < depth) v[i][h].z = p[2];
+                        if (col + 3 < depth) v[i][h].w = p[3];
+                    }
+                }
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < TOGETHER; ++i) {
+            if (base + i * THREADS >= count) break;
+            float4 p = v[i][0], q = v[i][1];
+            *reinterpret_cast<float4*>(x.stage + to[i]) = make_float4(operand(p.x), operand(q.x), operand(p.y), operand(q.y));
+            *reinterpret_cast<float4*>(x.stage + to[i] + 128) = make_float4(operand(p.z), operand(q.z), operand(p.w), operand(q.w));
+        }
+    }
+}
+
+// out = a · w for the tile's rows, or out += a · w. `w` is packed: tile by tile of 8 columns, block by block
+// of 16 deep, four values for each lane. A warp takes WIDE tiles at a time and has the values of AHEAD
+// blocks on their way. One text serves all shapes, so that it stays in the instruction cache.
+template <int WIDE, int AHEAD, int WIDTH>
+__device__ __forceinline__ void product(
+    const Tile x, const float* a, int a_stride, int depth, bool given, const float4* w, float* out,
+    int out_stride, int cols, bool add
+) {
+    // Sums of single tiles go in two chains, which are added at the end.
+    constexpr int CHAINS = WIDE == 1 ? 2 : 1;
+    int blocks = (depth + 15) / 16, tiles = (cols + 7) / 8;
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
+    int from = tiles * x.rank / CLUSTER, to = tiles * (x.rank + 1) / CLUSTER, share = to - from;
+    // Where there are fewer tiles than warps, several warps share the depth of one.
+    int splits = WIDE == 1 && share > 0 ? max(1, min(WARPS / share, blocks)) : 1;
+    int groups = WARPS / splits, group = warp / splits, split = warp % splits;
+    int tile = from + share * group / groups, last = from + share * (group + 1) / groups;
+    if (splits > 1) tile = from + group, last = min(tile + 1, to);
+    if (group >= groups) tile = last = to;
+    int begin = blocks * split / splits, end = blocks * (split + 1) / splits;
+    float4 b[AHEAD][WIDE] = {};
+    const float4* p = w;
+    auto load = [&](int d, int block) {
+#pragma unroll
+        for (int j = 0; j < WIDE; ++j)
+            stream_if(block < end && tile + j < last, b[d][j], p + (j * blocks + block) * 32);
+    };
+    auto start = [&]() {
+        p = w + (size_t)tile * blocks * 32 + lane;
+#pragma unroll
+        for (int d = 0; d < AHEAD; ++d) load(d, begin + d);
+    };
+    // Weights do not depend on the steps before: their first values are on their way while `a` is staged.
+    start();
+    stage<WIDTH>(x, a, a_stride, depth, blocks, given);
+    __syncthreads();
+#pragma unroll 1
+    for (; tile < last; tile += WIDE) {
+        float c[CHAINS][ROW_TILES][WIDE][4] = {};
+#pragma unroll 1
+        for (int block = begin; block < end; block += AHEAD) {
+#pragma unroll
+            for (int d = 0; d < AHEAD; ++d) {
+                // Beyond the end the weights are those of an earlier block or zero: skip them.
+                if (block + d < end) {
+                    const float4* at = reinterpret_cast<const float4*>(x.stage) + (block + d) * 64 + lane;
+#pragma unroll
+                    for (int m = 0; m < ROW_TILES; ++m) {
+                        float4 p0 = at[m * blocks * 64], p1 = at[m * blocks * 64 + 32];
+#pragma unroll
+                        for (int j = 0; j < WIDE; ++j) {
+                            mma(c[0][m][j], p0.x, p0.y, p0.z, p0.w, b[d][j].x, b[d][j].y);
+                            mma(c[CHAINS - 1][m][j], p1.x, p1.y, p1.z, p1.w, b[d][j].z, b[d][j].w);
+                        }
+                    }
+                }
+                load(d, block + d + AHEAD);
+            }
+        }
+        if (CHAINS > 1) {
+#pragma unroll
+            for (int m = 0; m < ROW_TILES; ++m)
+#pragma unroll
+                for (int i = 0; i < 4; ++i) c[0][m][0][i] += c[CHAINS - 1][m][0][i];
+        }
+        if (splits > 1) {
+            constexpr int SIZE = ROW_TILES * 4 * 32;
+            float* part = x.scratch + group * (splits - 1) * SIZE + lane;
+            if (split > 0) {
+#pragma unroll
+                for (int m = 0; m < ROW_TILES; ++m)
+#pragma unroll
+                    for (int i = 0; i < 4; ++i) part[(split - 1) * SIZE + (m * 4 + i) * 32] = c[0][m][0][i];
+            }
+            asm volatile("bar.sync 1, %0;" ::"r"(share * splits * 32) : "memory");
+            if (split > 0) break;
+#pragma unroll 4
+            for (int s = 1; s < splits; ++s, part += SIZE)
+#pragma unroll
+                for (int m = 0; m < ROW_TILES; ++m)
+#pragma unroll
+                    for (int i = 0; i < 4; ++i) c[0][m][0][i] += part[(m * 4 + i) * 32];
+        }
+#pragma unroll
+        for (int m = 0; m < ROW_TILES; ++m)
+#pragma unroll
+            for (int j = 0; j < WIDE; ++j) {
+                if (tile + j >= last) break;
+                int col = (tile + j) * 8 + 2 * t;
+                float* o = out + (m * 16 + g) * out_stride + col;
+                if (!add && out_stride % 2 == 0) {
+                    if (col >= cols) continue;
+                    *reinterpret_cast<float2*>(o) = make_float2(c[0][m][j][0], c[0][m][j][1]);
+                    *reinterpret_cast<float2*>(o + 8 * out_stride) = make_float2(c[0][m][j][2], c[0][m][j][3]);
+                    continue;
+                }
+#pragma unroll
+                for (int i = 0; i < 4; ++i) {
+                    if (col + i % 2 >= cols) continue;
+                    float* q = o + i / 2 * 8 * out_stride + i % 2;
+                    *q = add ? *q + c[0][m][j][i] : c[0][m][j][i];
+                }
+            }
+        tile += WIDE;
+        if (tile < last) start();
+        tile -= WIDE;
+    }
+}
+
+// Lays out a right operand for `product`: depth and cols as it is multiplied, padded with zeros.
+struct Packing {
+    int first_block, base;
+    long long offset;
+    int row, col, depth, cols, blocks, to, size;
+};
+__device__ __forceinline__ void pack(const Packing& p, const u64* table, float4* to) {
+    int at = (blockIdx.x - p.first_block) * blockDim.x + threadIdx.x;
+    if (at >= p.size) return;
+    const float* from = reinterpret_cast<const float*>(table[p.base]) + p.offset;
+    int lane = at % 32, block = at / 32 % p.blocks, tile = at / 32 / p.blocks;
+    int n = tile * 8 + lane / 4, k = block * 16 + lane % 4 * 4;
+    float v[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        bool inside = n < p.cols && k + i < p.depth;
+        v[i] = inside ? operand(from[(size_t)(k + i) * p.row + (size_t)n * p.col]) : 0.0f;
+    }
+    to[p.to + at] = make_float4(v[0], v[1], v[2], v[3]);
+}
