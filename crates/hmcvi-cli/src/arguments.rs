@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::commands::{bench, config, data, diagnose, encode, eval, hmc, quickstart, resume, sample, train};
+use crate::commands::{
+    bench, config, data, diagnose, doctor, encode, eval, hmc, quickstart, resume, sample, train,
+};
 
 /// Variational inference with Hamiltonian Monte Carlo: train, judge and look at models.
 ///
@@ -61,6 +63,8 @@ pub(crate) enum Command {
     /// Measure speed
     #[command(subcommand)]
     Bench(bench::Command),
+    /// Say what this machine has: processor, memory, graphics card, and whether it computes right
+    Doctor(doctor::Arguments),
     /// Print completions for a shell
     Completions {
         /// The shell
@@ -80,12 +84,23 @@ pub(crate) struct Machine {
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub(crate) threads: usize,
     /// Device
-    #[arg(long, value_enum, default_value_t = Device::Cpu)]
-    pub(crate) device: Device,
+    #[arg(long, value_enum, default_value_t = DeviceName::Cpu)]
+    pub(crate) device: DeviceName,
+    /// Precision of matrix products on a graphics card
+    #[arg(long, value_enum, default_value_t = PrecisionName::Tf32)]
+    pub(crate) precision: PrecisionName,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Device {
+pub(crate) enum PrecisionName {
+    /// Operands with ten bits behind the point, sums in f32: fastest
+    Tf32,
+    /// As on the processor
+    F32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DeviceName {
     /// The processor
     Cpu,
     /// A graphics card of NVIDIA

@@ -74,7 +74,7 @@ impl From<TrainError> for Failure {
             )),
             TrainError::NoStepSize | TrainError::Diverged(_) => Failure::Numerical(text),
             TrainError::NoImages(_) => Failure::Data(text),
-            TrainError::Memory { .. } => Failure::Device(text),
+            TrainError::Memory { .. } | TrainError::Device(_) => Failure::Device(text),
             _ => Failure::Other(text),
         }
     }
@@ -121,6 +121,7 @@ impl From<EvalError> for Failure {
             EvalError::Stopped => {
                 Failure::Interrupted("interrupted; the same command goes on with what is finished".into())
             }
+            EvalError::Device(error) => Failure::Device(error.to_string()),
             other => Failure::Other(other.to_string()),
         }
     }

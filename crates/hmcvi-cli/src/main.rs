@@ -53,6 +53,7 @@ fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Data(command) => commands::data::run(context, &command),
         Command::Config(command) => commands::config::run(context, &command),
         Command::Bench(command) => commands::bench::run(context, &command),
+        Command::Doctor(arguments) => commands::doctor::run(context, &arguments),
         Command::Completions { shell } => commands::generate::completions(context, shell),
         Command::Man { command } => commands::generate::man(context, command.as_deref()),
     }

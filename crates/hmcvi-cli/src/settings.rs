@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use hmcvi::config::{PAPER_TABLE, PaperRow, RunSpec, preset};
 use hmcvi::data::Dataset;
+use hmcvi::device::Device;
 use hmcvi::run::{Checkpoint, RunDirectory, open_data};
 
 use crate::Context;
-use crate::arguments::{Device, Machine, Trained};
+use crate::arguments::{DeviceName, Machine, Trained};
 use crate::failure::Failure;
 use crate::source;
 
@@ -71,14 +72,33 @@ pub(crate) fn settle_data(context: &Context, found: Found, asked: Option<&str>) 
     spec
 }
 
-/// Refuses devices that this build does not have.
-pub(crate) fn check_device(machine: &Machine) -> Result<(), Failure> {
+/// The device that was asked for.
+pub(crate) fn open_device(machine: &Machine) -> Result<Device, Failure> {
     match machine.device {
-        Device::Cpu => Ok(()),
-        Device::Cuda => {
-            Err(Failure::Device("`--device cuda`: this build has no CUDA; `--device cpu` works".into()))
-        }
+        DeviceName::Cpu => Ok(Device::cpu(machine.threads)),
+        DeviceName::Cuda => cuda(machine),
     }
+}
+
+#[cfg(feature = "cuda")]
+fn cuda(machine: &Machine) -> Result<Device, Failure> {
+    use hmcvi::device::Precision;
+    let precision = match machine.precision {
+        crate::arguments::PrecisionName::Tf32 => Precision::Tf32,
+        crate::arguments::PrecisionName::F32 => Precision::F32,
+    };
+    // Compiled kernels are kept beside the data; without a cache folder they are compiled anew.
+    let cache = source::cache().ok().and_then(|data| Some(data.parent()?.join("kernels")));
+    Device::cuda(0, precision, cache).map_err(|e| Failure::Device(e.to_string()))
+}
+
+#[cfg(not(feature = "cuda"))]
+fn cuda(_: &Machine) -> Result<Device, Failure> {
+    Err(Failure::Device(
+        "`--device cuda`: this build has no CUDA; `cargo install --path crates/hmcvi-cli --features cuda` has, and \
+         `--device cpu` works"
+            .into(),
+    ))
 }
 
 /// A trained model, ready to be used.
@@ -87,11 +107,12 @@ pub(crate) struct Model {
     pub(crate) spec: RunSpec,
     pub(crate) data: Arc<Dataset>,
     pub(crate) checkpoint: Checkpoint,
+    pub(crate) device: Device,
 }
 
 /// Opens a run with its checkpoint and data.
 pub(crate) fn open_trained(context: &Context, trained: &Trained) -> Result<Model, Failure> {
-    check_device(&trained.machine)?;
+    let device = open_device(&trained.machine)?;
     let directory = RunDirectory::open(&trained.run)?;
     let mut spec = directory.spec()?;
     if let Some(text) = &trained.data.data {
@@ -102,7 +123,7 @@ pub(crate) fn open_trained(context: &Context, trained: &Trained) -> Result<Model
     if directory.info().is_ok_and(|info| info.data_sha256 != data.sha256()) {
         context.terminal.notice("the data is not what the model was trained with (its SHA-256 differs)");
     }
-    Ok(Model { directory, spec, data, checkpoint })
+    Ok(Model { directory, spec, data, checkpoint, device })
 }
 
 /// The row of the paper's table that settings describe, if they still do.

@@ -1,6 +1,7 @@
 //! Keep named tensors between runs, and read and write them as safetensors.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 
@@ -19,15 +20,36 @@ pub struct Tensor<T> {
 }
 
 /// Named tensors: parameters, optimiser state, counters.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Store<T> {
     tensors: BTreeMap<String, Tensor<T>>,
+    version: u64,
 }
+
+/// Stores are equal if their tensors are.
+impl<T: PartialEq> PartialEq for Store<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.tensors == other.tensors
+    }
+}
+
+/// Versions that were given out so far.
+static VERSIONS: AtomicU64 = AtomicU64::new(1);
 
 impl<T: Real> Store<T> {
     /// A store without tensors.
     pub fn new() -> Self {
-        Store { tensors: BTreeMap::new() }
+        Store { tensors: BTreeMap::new(), version: 0 }
+    }
+
+    /// A number that changes whenever the tensors may have changed: equal numbers mean equal tensors. Copies on other
+    /// devices are kept up to date by it.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    fn changed(&mut self) {
+        self.version = VERSIONS.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Adds a tensor or replaces the one of that name.
@@ -40,6 +62,7 @@ impl<T: Real> Store<T> {
                 found: values.len(),
             });
         }
+        self.changed();
         self.tensors.insert(name.into(), Tensor { rows, cols, values });
         Ok(())
     }
@@ -51,6 +74,7 @@ impl<T: Real> Store<T> {
 
     /// The tensor of that name, to change its values.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Tensor<T>> {
+        self.changed();
         self.tensors.get_mut(name)
     }
 
@@ -76,12 +100,16 @@ impl<T: Real> Store<T> {
             cols: t.cols,
             values: t.values.iter().map(|x| U::from_f64(x.to_f64())).collect(),
         };
-        Store { tensors: self.tensors.iter().map(|(name, t)| (name.clone(), convert(t))).collect() }
+        let tensors = self.tensors.iter().map(|(name, t)| (name.clone(), convert(t))).collect();
+        let mut store = Store { tensors, version: 0 };
+        store.changed();
+        store
     }
 
     /// The tensor of that name, checked to have the shape a program needs.
     pub(crate) fn expect_mut(&mut self, name: &str, shape: [usize; 2]) -> Result<&mut Tensor<T>, RunError> {
         let missing = || RunError::Missing { kind: "parameter", name: name.into() };
+        self.changed();
         let tensor = self.tensors.get_mut(name).ok_or_else(missing)?;
         let found = [tensor.rows, tensor.cols];
         if found != shape || tensor.values.len() != tensor.rows * tensor.cols {

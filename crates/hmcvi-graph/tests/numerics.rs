@@ -68,7 +68,7 @@ fn check_function(
 }
 
 // Each limit is the largest error that was measured, rounded up. It was measured with a stride of 7
-// (600 million arguments) for exp, log, log1p and sigmoid, of 257 for softplus and tanh. The functions
+// (600 million arguments) for exp, log, log1p and sigmoid, of 13 for softplus, of 257 for tanh. The functions
 // are written with fused multiply-adds, which give the same bits on every machine.
 
 #[test]
@@ -99,8 +99,8 @@ fn sigmoid_is_accurate() {
 #[test]
 fn softplus_is_accurate() {
     let expected = |x: f64| x.max(0.0) + (-x.abs()).exp().ln_1p();
-    // 1.7958 at -6.527198
-    check_function(&[0.0, -87.33, -103.97, 17.0], |_| true, Real::softplus, expected, 1.9);
+    // 2.0859 at 0.011817722
+    check_function(&[0.0, -87.33, -103.97, 17.0], |_| true, Real::softplus, expected, 2.1);
 }
 
 #[test]

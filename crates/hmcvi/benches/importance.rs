@@ -9,6 +9,7 @@ mod plain_products;
 
 use std::time::Instant;
 
+use hmcvi::device::Device;
 use hmcvi::eval::{ImportanceSampler, LatentModel, Proposal, VaeModel};
 use hmcvi::model::VaeSettings;
 use hmcvi::nn::Parameters;
@@ -23,8 +24,8 @@ const THREADS: usize = 2;
 fn main() {
     let model = VaeModel { settings: VaeSettings::default(), pixels: 784 };
     let mut store = store(&model);
-    let mut sampler =
-        ImportanceSampler::new(&model, Proposal::Gaussian, SAMPLES, THREADS).expect("it compiles");
+    let mut sampler = ImportanceSampler::new(&model, Proposal::Gaussian, SAMPLES, &Device::cpu(THREADS))
+        .expect("it compiles");
     let x: Vec<f32> = (0..784).map(|i| f32::from(u8::from(i % 5 == 0))).collect();
     let proposal = (&[0.1f32; 20][..], &[-2f32; 20][..]);
     let mut run = |images: u64| {

@@ -3,6 +3,7 @@
 
 pub mod config;
 pub mod data;
+pub mod device;
 pub mod dist;
 pub mod eval;
 pub mod hmc;

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use hmcvi::config::{RunSpec, preset};
 use hmcvi::data::Dataset;
+use hmcvi::device::Device;
 use hmcvi::eval::{
     AnnealingOptions, EvalError, ImportanceOptions, JudgeOptions, Judgement, Phase, PosteriorOptions,
     Proposal, Watch, judge,
@@ -26,7 +27,6 @@ fn model() -> (RunSpec, Store<f32>, JudgeOptions) {
     store.get_mut("log_step_size").expect("the chain has a step size").values.fill(-3.0);
     let annealing = AnnealingOptions { temperatures: 5, chains: 8, ..AnnealingOptions::default() };
     let options = JudgeOptions {
-        threads: 1,
         chain_draws: 2,
         importance: Some(ImportanceOptions {
             proposal: Proposal::StudentT,
@@ -46,7 +46,7 @@ fn run(threads: usize, watch: &mut dyn Watch) -> Result<Judgement, EvalError> {
     let (spec, mut store, options) = model();
     let data = Dataset::embedded().expect("embedded images");
     let images = data.test().slice(0..IMAGES).expect("there are as many");
-    judge(&spec, &mut store, &images, &JudgeOptions { threads, ..options }, watch).map(timeless)
+    judge(&spec, &mut store, &images, &options, &Device::cpu(threads), watch).map(timeless)
 }
 
 /// The judgement without the times that it took.

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{STANDARD_ERRORS, normals};
+use hmcvi::device::Device;
 use hmcvi::dist::Gaussian;
 use hmcvi::eval::{
     Annealer, AnnealingOptions, AnnealingSchedule, AnnealingStart, ImportanceSampler, LatentModel,
@@ -33,7 +34,8 @@ impl Model {
 
     /// Data points with exact draws from their posteriors, and their exact log-likelihoods.
     fn data(&self) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
-        let found = simulate::<f64>(self, &mut Store::new(), POINTS, 3, 1).expect("the model simulates");
+        let found = simulate::<f64>(self, &mut Store::new(), POINTS, 3, &Device::cpu(1))
+            .expect("the model simulates");
         let exact = found.x.chunks(OBSERVED).map(|x| self.exact.log_evidence(x)).collect();
         (found.x, found.z, exact)
     }
@@ -89,7 +91,8 @@ fn assert_agrees(what: &str, found: &[f64], exact: &[f64]) {
 
 fn importance(model: &Model, proposal: Proposal, x: &[f64]) -> Vec<hmcvi::eval::WeightSummary> {
     const SAMPLES: usize = 5000;
-    let mut sampler = ImportanceSampler::new(model, proposal, SAMPLES, 2).expect("the model compiles");
+    let mut sampler =
+        ImportanceSampler::new(model, proposal, SAMPLES, &Device::cpu(2)).expect("the model compiles");
     let each = |(i, x): (usize, &[f64])| {
         let (mean, log_variance) = model.encoded(x);
         let numbers = (11, i as u64);
@@ -99,7 +102,7 @@ fn importance(model: &Model, proposal: Proposal, x: &[f64]) -> Vec<hmcvi::eval::
 }
 
 fn annealed(model: &Model, options: AnnealingOptions, x: &[f64]) -> Vec<f64> {
-    let mut annealer = Annealer::<f64>::new(model, options, 2).expect("the model compiles");
+    let mut annealer = Annealer::<f64>::new(model, options, &Device::cpu(2)).expect("the model compiles");
     let (mut store, points) = (Store::new(), annealer.points());
     let tuning = &x[..OBSERVED * points.min(x.len() / OBSERVED)];
     let sizes = annealer.tune(&mut store, tuning, 1, &mut |_| false).expect("it tunes");
@@ -159,7 +162,8 @@ fn both_bounds_of_bidirectional_annealing_bracket_the_exact_likelihood() {
     // Few temperatures, from afar: a gap that can be seen.
     for (temperatures, start) in [(300, AnnealingStart::Encoder), (60, AnnealingStart::Prior)] {
         let options = AnnealingOptions { temperatures, chains: 8, start, ..AnnealingOptions::default() };
-        let mut annealer = Annealer::<f64>::new(&model, options, 2).expect("the model compiles");
+        let mut annealer =
+            Annealer::<f64>::new(&model, options, &Device::cpu(2)).expect("the model compiles");
         let mut store = Store::new();
         let sizes = annealer.tune(&mut store, &x, 1, &mut |_| false).expect("it tunes");
         let data = (&x[..], &z[..], 0);
@@ -206,7 +210,8 @@ fn reference_draws_have_the_moments_of_the_exact_posterior() {
     let (x, ..) = model.data();
     let x = &x[..4 * OBSERVED];
     let options = PosteriorOptions { chains: 8, warm_up: 200, draws: 500, leapfrog_steps: 4 };
-    let mut sampler = PosteriorSampler::<f64>::new(&model, options, 2).expect("the model compiles");
+    let mut sampler =
+        PosteriorSampler::<f64>::new(&model, options, &Device::cpu(2)).expect("the model compiles");
     let mut store = Store::new();
     let references = sampler.reference(&mut store, (x, 0), 9, &mut |_| false).expect("it samples");
     for (reference, x) in references.iter().zip(x.chunks(OBSERVED)) {

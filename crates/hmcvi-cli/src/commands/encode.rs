@@ -47,7 +47,7 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
     let images = first(model.data.images(arguments.split.into()), arguments.limit)?;
     let (spec, n, d) = (&model.spec, images.len(), model.spec.model.latent);
     let binary = fixed_draw(&images, spec.data.binarisation, spec.data.pixel_scale, TEST_SEED, 0);
-    let mut evaluator = BoundEvaluator::new(spec, images.pixels(), arguments.trained.machine.threads)?;
+    let mut evaluator = BoundEvaluator::new(spec, images.pixels(), &model.device)?;
     let (mut start, mut end, mut last) = (Vec::new(), Vec::new(), None);
     for draw in 0..u64::from(arguments.draws) {
         if context.interrupt.requested() {

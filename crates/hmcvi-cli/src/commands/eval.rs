@@ -132,7 +132,6 @@ impl Arguments {
         };
         let of = |count: usize| (count > 0).then_some((annealing, count));
         Ok(JudgeOptions {
-            threads: self.trained.machine.threads,
             // Without stochastic binarisation all draws are the same.
             draws: if usual.draws == 1 { 1 } else { self.draws.map_or(usual.draws, |d| d as usize) },
             chain_draws: self.chain_draws as usize,
@@ -161,7 +160,8 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
     let journal =
         journal(context, arguments, &model, (&options, images.len()), (split.name(), which.name()))?;
     let mut judging = Judging::new(context, Some(journal));
-    let judged = judge(&model.spec, &mut model.checkpoint.store, &images, &options, &mut judging)?;
+    let judged =
+        judge(&model.spec, &mut model.checkpoint.store, &images, &options, &model.device, &mut judging)?;
     let parts = (split.name(), which.name());
     let record = record(&model.spec, &model.checkpoint, &model.data, &judged, &options, parts);
     model.directory.write_evaluation(&record, &judged.images)?;

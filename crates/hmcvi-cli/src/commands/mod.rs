@@ -4,6 +4,7 @@ pub(crate) mod bench;
 pub(crate) mod config;
 pub(crate) mod data;
 pub(crate) mod diagnose;
+pub(crate) mod doctor;
 pub(crate) mod encode;
 pub(crate) mod eval;
 pub(crate) mod generate;

@@ -7,6 +7,7 @@ use std::time::Instant;
 use clap::Args;
 use hmcvi::config::{RunSpec, preset};
 use hmcvi::data::Dataset;
+use hmcvi::device::Device;
 use hmcvi::eval::{ImportanceOptions, JudgeOptions, judge};
 use hmcvi::run::{RunDirectory, Which, start};
 
@@ -15,7 +16,7 @@ use crate::Context;
 use crate::arguments::Machine;
 use crate::failure::Failure;
 use crate::progress::{Judging, Training};
-use crate::settings::check_device;
+use crate::settings::open_device;
 
 mod compare;
 mod figures;
@@ -54,7 +55,7 @@ pub(crate) const BASIC: (&str, &str) = ("basic", "Basic VI");
 pub(crate) const HMCVI: (&str, &str) = ("hmcvi", "HMCVI");
 
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
-    check_device(&arguments.machine)?;
+    let device = open_device(&arguments.machine)?;
     let clock = Instant::now();
     let data = Arc::new(Dataset::embedded()?);
     let runs = specs(arguments);
@@ -67,11 +68,11 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
             "{name}: {} epochs, {} HMC steps of {} leapfrog steps",
             spec.train.epochs, chain.hmc_steps, chain.leapfrog_steps
         ));
-        train(context, arguments, &arguments.out.join(folder), spec, &data)?;
+        train(context, (arguments, &device), &arguments.out.join(folder), spec, &data)?;
     }
-    let basic = judge_run(context, arguments, BASIC, &data)?;
-    let hmcvi = judge_run(context, arguments, HMCVI, &data)?;
-    figures::draw(&arguments.out, &data, [&basic, &hmcvi], arguments.machine.threads)?;
+    let basic = judge_run(context, (arguments, &device), BASIC, &data)?;
+    let hmcvi = judge_run(context, (arguments, &device), HMCVI, &data)?;
+    figures::draw(&arguments.out, &data, [&basic, &hmcvi], &device)?;
     let comparison = compare::compare(&basic, &hmcvi, clock.elapsed().as_secs_f64());
     if context.terminal.json {
         return context.terminal.print_json(&comparison);
@@ -103,12 +104,12 @@ fn specs(arguments: &Arguments) -> [((&'static str, &'static str), RunSpec); 3] 
 
 fn train(
     context: &Context,
-    arguments: &Arguments,
+    (arguments, device): (&Arguments, &Device),
     out: &Path,
     spec: &RunSpec,
     data: &Arc<Dataset>,
 ) -> Result<(), Failure> {
-    let begin = begin(spec.clone(), data.clone(), arguments.machine.threads);
+    let begin = begin(spec.clone(), data.clone(), device.clone());
     let mut training = Training::new(context, spec.train.epochs, spec.train.epochs.div_ceil(5));
     let outcome = start(out, arguments.force, &begin, &mut training);
     training.finish();
@@ -120,7 +121,7 @@ fn train(
 
 fn judge_run(
     context: &Context,
-    arguments: &Arguments,
+    (arguments, device): (&Arguments, &Device),
     (folder, name): (&'static str, &'static str),
     data: &Dataset,
 ) -> Result<Judged, Failure> {
@@ -128,13 +129,10 @@ fn judge_run(
     let directory = RunDirectory::open(&arguments.out.join(folder))?;
     let spec = directory.spec()?;
     let mut checkpoint = directory.checkpoint(Which::Best)?;
-    let options = JudgeOptions {
-        threads: arguments.machine.threads,
-        importance: Some(ImportanceOptions::new(SAMPLES)),
-        ..JudgeOptions::new(&spec)
-    };
+    let options =
+        JudgeOptions { importance: Some(ImportanceOptions::new(SAMPLES)), ..JudgeOptions::new(&spec) };
     let mut judging = Judging::new(context, None);
-    let judgement = judge(&spec, &mut checkpoint.store, data.test(), &options, &mut judging)?;
+    let judgement = judge(&spec, &mut checkpoint.store, data.test(), &options, device, &mut judging)?;
     judging.finish()?;
     let which = ("test", Which::Best.name());
     let evaluation = super::eval::record(&spec, &checkpoint, data, &judgement, &options, which);

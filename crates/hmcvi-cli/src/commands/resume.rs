@@ -12,7 +12,7 @@ use crate::Context;
 use crate::arguments::{Data, Machine};
 use crate::failure::Failure;
 use crate::progress::Training;
-use crate::settings::check_device;
+use crate::settings::open_device;
 use crate::source;
 
 /// What was typed.
@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
-    check_device(&arguments.machine)?;
+    let device = open_device(&arguments.machine)?;
     let directory = RunDirectory::open(&arguments.run)?;
     let before = directory.spec()?;
     let mut spec = before.with_assignments(&arguments.assignments)?;
@@ -47,7 +47,7 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
             data.sha256()
         )));
     }
-    let begin = begin(spec, data, arguments.machine.threads);
+    let begin = begin(spec, data, device);
     let mut training = Training::new(context, begin.spec.train.epochs, 1);
     let outcome = resume(&directory, &begin, &mut training);
     training.finish();

@@ -79,18 +79,17 @@ type Pictures = (Vec<f32>, Vec<usize>, usize);
 fn prior(model: &mut Model, arguments: &Arguments) -> Result<Pictures, Failure> {
     let count = arguments.count as usize;
     let z = prior_draws(model.spec.model.latent, count, arguments.seed);
-    let mut decoder =
-        Decoder::new(&model.spec, model.data.train().pixels(), arguments.trained.machine.threads)?;
+    let mut decoder = Decoder::new(&model.spec, model.data.train().pixels(), &model.device)?;
     let values = decoder.means(&mut model.checkpoint.store, &z)?;
     Ok((values, vec![count], (count as f64).sqrt().ceil() as usize))
 }
 
 fn reconstructions(model: &mut Model, arguments: &Arguments) -> Result<Pictures, Failure> {
     let images = first(model.data.test(), Some(arguments.count as usize))?;
-    let (spec, threads, pixels) = (&model.spec, arguments.trained.machine.threads, images.pixels());
+    let (spec, device, pixels) = (&model.spec, &model.device, images.pixels());
     let binary = fixed_draw(&images, spec.data.binarisation, spec.data.pixel_scale, TEST_SEED, 0);
     let store = &mut model.checkpoint.store;
-    let chains = BoundEvaluator::new(spec, pixels, threads)?.run(
+    let chains = BoundEvaluator::new(spec, pixels, device)?.run(
         store,
         &binary,
         images.len(),
@@ -98,7 +97,7 @@ fn reconstructions(model: &mut Model, arguments: &Arguments) -> Result<Pictures,
         0,
         |_| false,
     )?;
-    let mut decoder = Decoder::new(spec, pixels, threads)?;
+    let mut decoder = Decoder::new(spec, pixels, device)?;
     let scale = f32::from(binary.iter().copied().max().unwrap_or(1).max(1));
     let originals = binary.iter().map(|b| f32::from(*b) / scale).collect();
     let parts = [originals, decoder.means(store, &chains.start)?, decoder.means(store, &chains.end)?];

@@ -7,13 +7,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use clap::Args;
 use hmcvi::config::RunSpec;
 use hmcvi::data::Dataset;
+use hmcvi::device::Device;
 use hmcvi::run::{Begin, Outcome, RunDirectory, open_data, start};
 
 use crate::Context;
 use crate::arguments::{Data, Machine};
 use crate::failure::Failure;
 use crate::progress::Training;
-use crate::settings::{assigned, check_device, find, settle_data};
+use crate::settings::{assigned, find, open_device, settle_data};
 
 /// What was typed.
 #[derive(Debug, Args)]
@@ -49,13 +50,13 @@ struct Job {
 }
 
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
-    check_device(&arguments.machine)?;
+    let device = open_device(&arguments.machine)?;
     let Job { spec, out } = understand(context, arguments)?;
     RunDirectory::check_free(&out, arguments.force)?;
     advise(context, &spec);
     let data = Arc::new(open_data(&spec.data)?);
     describe(context, &spec, &data, &out);
-    let begin = begin(spec, data, arguments.machine.threads);
+    let begin = begin(spec, data, device);
     let mut training = Training::new(context, begin.spec.train.epochs, 1);
     let outcome = start(&out, arguments.force, &begin, &mut training);
     training.finish();
@@ -115,10 +116,10 @@ fn describe(context: &Context, spec: &RunSpec, data: &Dataset, out: &Path) {
 }
 
 /// What a run begins with, and who began it.
-pub(crate) fn begin(spec: RunSpec, data: Arc<Dataset>, threads: usize) -> Begin {
+pub(crate) fn begin(spec: RunSpec, data: Arc<Dataset>, device: Device) -> Begin {
     let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
     let command = std::env::args().collect();
-    Begin { spec, data, threads, version: env!("CARGO_PKG_VERSION").into(), command, started }
+    Begin { spec, data, device, version: env!("CARGO_PKG_VERSION").into(), command, started }
 }
 
 /// Says how a sitting ended, and what to do next.

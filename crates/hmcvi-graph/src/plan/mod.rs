@@ -91,6 +91,18 @@ pub struct Program {
     pub(crate) plan: Arc<Plan>,
 }
 
+impl Program {
+    /// Names of what it returns.
+    pub fn output_names(&self) -> impl Iterator<Item = &str> {
+        self.plan.outputs.iter().map(|o| &*o.name)
+    }
+
+    /// Columns of a data set that it reads.
+    pub fn data_cols(&self, name: &str) -> Option<usize> {
+        self.plan.data.iter().find(|d| *d.name == *name).map(|d| d.shape.cols)
+    }
+}
+
 /// Something wanted from a program.
 enum Root {
     Output { name: String, node: NodeId },

@@ -6,10 +6,11 @@
 //! bound. Run from an exact draw of the posterior back to `f₀`, it bounds `log p(x)` from above.
 
 use hmcvi_graph::random::{self, Key};
-use hmcvi_graph::{CpuOptions, Executable, Graph, Real, Run, Shape, Store};
+use hmcvi_graph::{Graph, Real, Run, Shape, Store};
 use serde::{Deserialize, Serialize};
 
 use super::{EvalError, LatentModel};
+use crate::device::{Device, Runner};
 use crate::dist::Gaussian;
 use crate::hmc::{Kinetic, Leapfrog, State, Transition, accept};
 use crate::potential::Potential;
@@ -102,11 +103,11 @@ pub struct Annealer<T: Real> {
     observed: usize,
     latent: usize,
     /// One transition.
-    step: Executable<T>,
+    step: Runner<T>,
     /// Log density and force of positions.
-    look: Executable<T>,
+    look: Runner<T>,
     /// The encoder's Gaussian.
-    encode: Executable<T>,
+    encode: Runner<T>,
 }
 
 /// Chains of some data points: row `i · chains + c` is chain `c` of data point `i`.
@@ -144,19 +145,18 @@ impl<T: Real> Annealer<T> {
     pub fn new(
         model: &dyn LatentModel,
         options: AnnealingOptions,
-        threads: usize,
+        device: &Device,
     ) -> Result<Self, EvalError> {
         let (observed, latent) = (model.observed(), model.latent());
         let rows = options.chains.max(1) * (ROWS / options.chains.max(1)).max(1);
-        let cpu = CpuOptions { threads, ..CpuOptions::for_rows(rows) };
         Ok(Annealer {
             options,
             betas: options.betas(),
             observed,
             latent,
-            step: step_program(model, options.leapfrog_steps)?.on_cpu(cpu),
-            look: look_program(model)?.on_cpu(cpu),
-            encode: encode_program(model)?.on_cpu(cpu),
+            step: device.prepare(&step_program(model, options.leapfrog_steps)?, rows)?,
+            look: device.prepare(&look_program(model)?, rows)?,
+            encode: device.prepare(&encode_program(model)?, rows)?,
         })
     }
 

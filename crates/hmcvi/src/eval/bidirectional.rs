@@ -5,12 +5,13 @@
 //! posterior bounds their log-likelihood from below, annealing away from the exact draw from above; the gap
 //! between the two bounds both errors.
 
-use hmcvi_graph::{CpuOptions, Graph, Real, Run, Store};
+use hmcvi_graph::{Graph, Real, Run, Store};
 use serde::{Deserialize, Serialize};
 
 use super::annealing::{Annealer, Watch};
 use super::weights::log_mean_exp;
 use super::{EvalError, LatentModel};
+use crate::device::Device;
 
 /// Bounds on the log-likelihood of one simulated data point.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,13 +37,12 @@ pub fn simulate<T: Real>(
     store: &mut Store<T>,
     points: usize,
     seed: u64,
-    threads: usize,
+    device: &Device,
 ) -> Result<Simulated<T>, EvalError> {
     let graph = Graph::new();
     let z = model.prior(&graph).sample(graph.normal(8, model.latent()));
     let program = graph.program().output("z", z).output("x", model.draw(z)).compile()?;
-    let options = CpuOptions { threads, ..CpuOptions::for_rows(points) };
-    let mut executable = program.on_cpu::<T>(options);
+    let mut executable = device.prepare::<T>(&program, points)?;
     executable.run(store, &Run { rows: points, seed, ..Run::default() })?;
     let output = |name| executable.output(name).expect("the program has this output").to_vec();
     Ok(Simulated { z: output("z"), x: output("x") })

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use hmcvi_graph::{CpuOptions, Executable, Graph, Run, Shape, Store};
+use hmcvi_graph::{Graph, Run, Shape, Store};
 
 use super::EvalError;
 use crate::config::RunSpec;
 use crate::data::images_given;
+use crate::device::{Device, Runner};
 use crate::model::Vae;
 
 /// Rows that are evaluated together.
@@ -14,7 +15,7 @@ const ROWS: usize = 500;
 
 /// Runs the inference chain of a trained model on images.
 pub struct BoundEvaluator {
-    executable: Executable<f32>,
+    executable: Runner<f32>,
     latent: usize,
     names: Vec<&'static str>,
 }
@@ -40,7 +41,7 @@ pub struct Bounds {
 
 impl BoundEvaluator {
     /// Prepares the chain of a run's settings.
-    pub fn new(spec: &RunSpec, pixels: usize, threads: usize) -> Result<Self, EvalError> {
+    pub fn new(spec: &RunSpec, pixels: usize, device: &Device) -> Result<Self, EvalError> {
         let graph = Graph::new();
         let vae = Vae::new(&graph, &spec.model, pixels);
         let x = images_given(&graph, spec.data.binarisation, spec.data.pixel_scale, pixels);
@@ -59,10 +60,9 @@ impl BoundEvaluator {
         for (name, term) in terms {
             program = program.output(name, term.broadcast_to(column));
         }
-        let options = CpuOptions { threads, ..CpuOptions::for_rows(ROWS) };
         let names = terms.iter().map(|(name, _)| *name).collect();
         Ok(BoundEvaluator {
-            executable: program.compile()?.on_cpu(options),
+            executable: device.prepare(&program.compile()?, ROWS)?,
             latent: spec.model.latent,
             names,
         })

@@ -1,10 +1,11 @@
 //! Turn latent points into images.
 
 use hmcvi_graph::random::{self, Key};
-use hmcvi_graph::{CpuOptions, Executable, Graph, Run, Store};
+use hmcvi_graph::{Graph, Run, Store};
 
 use super::EvalError;
 use crate::config::RunSpec;
+use crate::device::{Device, Runner};
 use crate::model::Vae;
 
 /// Rows that are decoded together.
@@ -14,18 +15,18 @@ const STREAM_PRIOR: u16 = 0;
 
 /// Decodes latent points of a trained model.
 pub struct Decoder {
-    executable: Executable<f32>,
+    executable: Runner<f32>,
     latent: usize,
 }
 
 impl Decoder {
     /// Prepares the decoder of a run's settings.
-    pub fn new(spec: &RunSpec, pixels: usize, threads: usize) -> Result<Self, EvalError> {
+    pub fn new(spec: &RunSpec, pixels: usize, device: &Device) -> Result<Self, EvalError> {
         let graph = Graph::new();
         let vae = Vae::new(&graph, &spec.model, pixels);
         let mean = vae.decoder(graph.batch_input("z", spec.model.latent)).mean();
         let program = graph.program().output("mean", mean).compile()?;
-        let executable = program.on_cpu(CpuOptions { threads, ..CpuOptions::for_rows(ROWS) });
+        let executable = device.prepare(&program, ROWS)?;
         Ok(Decoder { executable, latent: spec.model.latent })
     }
 

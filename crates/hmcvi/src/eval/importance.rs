@@ -1,10 +1,11 @@
 //! Estimate `log p(x)` by importance sampling (`app:NLLestimateImportSampling`).
 
-use hmcvi_graph::{CpuOptions, Executable, Graph, Real, Rows, Run, Store};
+use hmcvi_graph::{Graph, Real, Rows, Run, Store};
 use serde::{Deserialize, Serialize};
 
 use super::weights::{WeightSummary, Weights};
 use super::{EvalError, LatentModel};
+use crate::device::{Device, Runner};
 use crate::dist::{Gaussian, StudentT};
 
 /// Most samples that are evaluated together; memory does not depend on their number in all.
@@ -26,7 +27,7 @@ pub enum Proposal {
 
 /// Draws samples from a proposal and weighs them.
 pub struct ImportanceSampler<T: Real> {
-    executable: Executable<T>,
+    executable: Runner<T>,
     flop_per_sample: u64,
 }
 
@@ -36,7 +37,7 @@ impl<T: Real> ImportanceSampler<T> {
         model: &dyn LatentModel,
         proposal: Proposal,
         samples: usize,
-        threads: usize,
+        device: &Device,
     ) -> Result<Self, EvalError> {
         let graph = Graph::new();
         let d = model.latent();
@@ -56,9 +57,11 @@ impl<T: Real> ImportanceSampler<T> {
         };
         let potential = model.potential(row("x", model.observed()));
         let program = graph.program().output("log_weight", potential.log_density(z) - density).compile()?;
-        let options = CpuOptions { threads, ..CpuOptions::for_rows(samples.clamp(1, ROWS)) };
         let flop_per_sample = program.cost().product_flop_per_row;
-        Ok(ImportanceSampler { executable: program.on_cpu(options), flop_per_sample })
+        Ok(ImportanceSampler {
+            executable: device.prepare(&program, samples.clamp(1, ROWS))?,
+            flop_per_sample,
+        })
     }
 
     /// Floating-point operations of matrix products for each sample.
@@ -82,7 +85,7 @@ impl<T: Real> ImportanceSampler<T> {
         (seed, number): (u64, u64),
     ) -> Result<WeightSummary, EvalError> {
         let mut weights = Weights::new(samples);
-        let rows = self.executable.options().rows;
+        let rows = self.executable.rows();
         for start in (0..samples).step_by(rows) {
             let run = Run {
                 rows: rows.min(samples - start),

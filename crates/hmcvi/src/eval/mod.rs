@@ -31,6 +31,8 @@ pub use weights::{WeightSummary, Weights, log_mean_exp};
 
 use hmcvi_graph::{CompileError, RunError};
 
+use crate::device::DeviceError;
+
 /// An evaluation that cannot be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -41,6 +43,9 @@ pub enum EvalError {
     /// A program could not run.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// The device cannot be used.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
     /// The watcher asked to stop.
     #[error("stopped before the end")]
     Stopped,

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::annealing::{Annealer, AnnealingOptions, Walkers, Watch};
 use super::{EvalError, LatentModel};
+use crate::device::Device;
 use crate::hmc::diagnostics::summary;
 use crate::linalg::{cholesky, solve};
 
@@ -89,7 +90,7 @@ impl<T: Real> PosteriorSampler<T> {
     pub fn new(
         model: &dyn LatentModel,
         options: PosteriorOptions,
-        threads: usize,
+        device: &Device,
     ) -> Result<Self, EvalError> {
         let annealing = AnnealingOptions {
             chains: options.chains,
@@ -98,12 +99,7 @@ impl<T: Real> PosteriorSampler<T> {
             ..AnnealingOptions::default()
         };
         let (observed, latent) = (model.observed(), model.latent());
-        Ok(PosteriorSampler {
-            annealer: Annealer::new(model, annealing, threads)?,
-            options,
-            observed,
-            latent,
-        })
+        Ok(PosteriorSampler { annealer: Annealer::new(model, annealing, device)?, options, observed, latent })
     }
 
     /// Data points that are sampled together.

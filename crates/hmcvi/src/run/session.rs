@@ -12,6 +12,7 @@ use super::error::DirectoryError;
 use super::lock::Lock;
 use crate::config::RunSpec;
 use crate::data::Dataset;
+use crate::device::Device;
 use crate::train::{Observer, TrainError, Trainer};
 
 /// A training that cannot begin or go on.
@@ -38,14 +39,14 @@ pub trait Watch: Observer {
 impl Watch for () {}
 
 /// What a run begins with.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Begin {
     /// Settings.
     pub spec: RunSpec,
     /// Data.
     pub data: Arc<Dataset>,
-    /// Threads; 0 for one per core.
-    pub threads: usize,
+    /// Where it runs.
+    pub device: Device,
     /// Version of the program, for the record.
     pub version: String,
     /// The command, for the record.
@@ -95,7 +96,7 @@ pub fn resume(
             let seconds =
                 directory.epochs()?.iter().rfind(|e| e.epoch <= info.epoch).map_or(0.0, |e| e.seconds);
             let (spec, data) = (&begin.spec, begin.data.clone());
-            (Trainer::resume(spec, data, begin.threads, store, (info.epoch, info.step, seconds))?, info)
+            (Trainer::resume(spec, data, &begin.device, store, (info.epoch, info.step, seconds))?, info)
         }
         false => (new_trainer(begin)?, CheckpointInfo::default()),
     };
@@ -108,7 +109,7 @@ pub fn resume(
 
 fn new_trainer(begin: &Begin) -> Result<Trainer, SessionError> {
     let init = begin.spec.train.init_from.as_deref().map(load_initial).transpose()?;
-    Ok(Trainer::new(&begin.spec, begin.data.clone(), begin.threads, init.as_ref())?)
+    Ok(Trainer::new(&begin.spec, begin.data.clone(), &begin.device, init.as_ref())?)
 }
 
 fn info(begin: &Begin, trainer: &Trainer) -> RunInfo {
@@ -117,7 +118,7 @@ fn info(begin: &Begin, trainer: &Trainer) -> RunInfo {
         version: begin.version.clone(),
         command: begin.command.clone(),
         started: begin.started,
-        device: format!("cpu, {} threads", trainer.threads()),
+        device: trainer.device().describe(),
         data: begin.data.source().into(),
         data_sha256: begin.data.sha256().into(),
         parameters: trainer.parameters(),
@@ -144,7 +145,7 @@ impl Session {
         // their state to a disk, so not every one of them is saved.
         let save_every = Duration::from_secs_f64(spec.train.save_seconds);
         let mut saved = Instant::now();
-        let mut last = self.checkpoint();
+        let mut last = self.checkpoint()?;
         while self.state.epoch < all {
             let epoch = match self.trainer.epoch(watch) {
                 Ok(Some(epoch)) => epoch,
@@ -160,7 +161,7 @@ impl Session {
                 }
             };
             let best = self.note(&epoch);
-            last = self.checkpoint();
+            last = self.checkpoint()?;
             if best {
                 self.best = Some(last.clone());
             }
@@ -190,8 +191,8 @@ impl Session {
         best
     }
 
-    fn checkpoint(&self) -> Checkpoint {
-        Checkpoint { store: self.trainer.store().clone(), info: self.state }
+    fn checkpoint(&self) -> Result<Checkpoint, SessionError> {
+        Ok(Checkpoint { store: self.trainer.store()?, info: self.state })
     }
 
     /// Writes the best state if it is new, then the last one; nothing before the first epoch.

@@ -4,7 +4,9 @@
 //! dimensions, and a mass network at its random beginning makes some particles very light. So the
 //! search looks at the worst simulation, not at their mean.
 
-use hmcvi_graph::{Executable, RunError, Store};
+use hmcvi_graph::Store;
+
+use crate::device::{DeviceError, Runner};
 
 /// The largest energy error, in nats, that a first simulation may have.
 const WORST_ENERGY_ERROR: f64 = 2.0;
@@ -14,11 +16,11 @@ const CANDIDATES: i32 = 24;
 /// Sets `log_step_size` in the store; `run` evaluates the program for one of the batches. Returns the
 /// step size, or `None` if even the smallest goes wrong.
 pub(super) fn find(
-    program: &mut Executable<f32>,
+    program: &mut Runner<f32>,
     store: &mut Store<f32>,
     batches: usize,
-    mut run: impl FnMut(&mut Executable<f32>, &mut Store<f32>, usize) -> Result<(), RunError>,
-) -> Result<Option<f64>, RunError> {
+    mut run: impl FnMut(&mut Runner<f32>, &mut Store<f32>, usize) -> Result<(), DeviceError>,
+) -> Result<Option<f64>, DeviceError> {
     for halvings in 0..CANDIDATES {
         let step_size = 0.5f64.powi(halvings);
         if let Some(tensor) = store.get_mut("log_step_size") {

@@ -1,6 +1,7 @@
 //! Train models: objective, Adam, schedule, the first step size, checkpoints, and the loop.
 
 mod adam;
+mod backend;
 mod first_step;
 mod objective;
 mod schedule;

@@ -6,14 +6,16 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use hmcvi_graph::random::{self, Key};
-use hmcvi_graph::{CompileError, CpuOptions, Executable, Graph, Run, RunError, Store};
+use hmcvi_graph::{CompileError, Graph, Run, RunError, Store};
 use hmcvi_record::Epoch;
 
 use super::adam::add_adam_state;
+use super::backend::{Backend, Parts, Results, Which};
 use super::first_step;
 use super::objective::Objective;
 use crate::config::RunSpec;
 use crate::data::{Binarisation, Dataset, fixed_draw, images_given, images_of_batch};
+use crate::device::{Device, DeviceError, Runner};
 use crate::model::Vae;
 
 /// A training that cannot begin or go on.
@@ -26,6 +28,9 @@ pub enum TrainError {
     /// A program could not run.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// The device cannot be used.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
     /// There are no images to learn from.
     #[error("the {0} split of the data has no images")]
     NoImages(&'static str),
@@ -55,10 +60,10 @@ pub enum TrainError {
 impl TrainError {
     /// Whether tensors to begin or go on with belong to another model.
     pub fn is_mismatch(&self) -> bool {
-        matches!(
-            self,
-            TrainError::Run(RunError::TensorShape { .. } | RunError::Missing { kind: "parameter", .. })
-        )
+        let (TrainError::Run(error) | TrainError::Device(DeviceError::Run(error))) = self else {
+            return false;
+        };
+        matches!(error, RunError::TensorShape { .. } | RunError::Missing { kind: "parameter", .. })
     }
 }
 
@@ -107,18 +112,18 @@ impl Observer for () {}
 pub struct Trainer {
     spec: RunSpec,
     data: Arc<Dataset>,
-    training: Executable<f32>,
-    evaluation: Executable<f32>,
-    store: Store<f32>,
+    backend: Backend,
+    device: Device,
     epoch: u64,
     step: u64,
     seconds: f64,
     parameters: u64,
     flop_per_image: u64,
     first_step_size: Option<f64>,
-    /// Validation images, binarised once for each draw.
-    validation: Vec<Vec<u8>>,
+    /// Fixed draws of the validation images.
+    draws: usize,
     failures: u64,
+    results: Results,
 }
 
 impl Trainer {
@@ -126,40 +131,30 @@ impl Trainer {
     pub fn new(
         spec: &RunSpec,
         data: Arc<Dataset>,
-        threads: usize,
+        device: &Device,
         init: Option<&Store<f32>>,
     ) -> Result<Self, TrainError> {
-        Trainer::prepare(spec, data, threads, init, true)
+        Trainer::prepare(spec, data, device, Beginning::Fresh(init))
     }
 
     /// Prepares training to go on with a checkpoint's tensors after so many epochs, updates and seconds.
     pub fn resume(
         spec: &RunSpec,
         data: Arc<Dataset>,
-        threads: usize,
+        device: &Device,
         store: Store<f32>,
         (epoch, step, seconds): (u64, u64, f64),
     ) -> Result<Self, TrainError> {
-        let mut trainer = Trainer::prepare(spec, data, threads, None, false)?;
-        for (name, tensor) in trainer.store.iter() {
-            let missing = || RunError::Missing { kind: "parameter", name: name.into() };
-            let found = store.get(name).ok_or_else(missing)?;
-            let (expected, found) = ([tensor.rows, tensor.cols], [found.rows, found.cols]);
-            if expected != found {
-                return Err(RunError::TensorShape { name: name.into(), expected, found }.into());
-            }
-        }
-        trainer.restore(store, epoch, step, seconds);
-        Ok(trainer)
+        let trainer = Trainer::prepare(spec, data, device, Beginning::Checkpoint(store))?;
+        Ok(Trainer { epoch, step, seconds, ..trainer })
     }
 
-    /// Compiles everything; with `search` a chain's first step size is found.
+    /// Compiles everything; a fresh chain's first step size is found.
     fn prepare(
         spec: &RunSpec,
         data: Arc<Dataset>,
-        threads: usize,
-        init: Option<&Store<f32>>,
-        search: bool,
+        device: &Device,
+        beginning: Beginning<'_>,
     ) -> Result<Self, TrainError> {
         for (name, images) in [("train", data.train()), ("validation", data.validation())] {
             if images.is_empty() {
@@ -174,51 +169,63 @@ impl Trainer {
         let parameters = vae.parameters().all();
         let objective = Objective::new(&graph, parameters.clone(), chain, spec.chain);
         let rows = spec.train.batch.min(data.train().len());
-        let cpu = |rows| CpuOptions { threads, ..CpuOptions::for_rows(rows) };
         let program = objective.training_program(&spec.train.adam)?;
         let evaluation = evaluation_program(spec, pixels)?;
         let values = vae.parameters().count();
-        // Parameters with two averages, and one more copy while a checkpoint is written.
-        let stores = 6 * size_of::<f32>() as u64 * values;
-        let working = program.cpu_bytes::<f32>(cpu(rows)) + evaluation.cpu_bytes::<f32>(cpu(EVALUATION_ROWS));
-        check_memory(stores + working as u64)?;
-        let training = program.on_cpu(cpu(rows));
-
+        if matches!(device, Device::Cpu { .. }) {
+            // Parameters with two averages, and one more copy while a checkpoint is written.
+            let stores = 6 * size_of::<f32>() as u64 * values;
+            let working = program.cpu_bytes::<f32>(device.cpu_options(rows))
+                + evaluation.cpu_bytes::<f32>(device.cpu_options(EVALUATION_ROWS));
+            check_memory(stores + working as u64)?;
+        }
         let mut store = vae.parameters().initial_values(spec.seed);
-        if let Some(init) = init {
+        if let Beginning::Fresh(Some(init)) = beginning {
             copy_networks(&mut store, init)?;
         }
         add_adam_state(&mut store, &parameters);
-        let evaluation = evaluation.on_cpu(cpu(EVALUATION_ROWS));
+        let mut first_step_size = None;
+        match beginning {
+            Beginning::Fresh(_) if spec.chain.hmc_steps > 0 => {
+                let mut program = device.prepare(&objective.energy_error_program()?, EVALUATION_ROWS)?;
+                first_step_size = Some(find_first_step_size(spec, &data, &mut program, &mut store)?);
+            }
+            Beginning::Fresh(_) => {}
+            Beginning::Checkpoint(found) => store = same_shapes(&store, found)?,
+        }
         let draws = if binarisation == Binarisation::Stochastic { spec.data.evaluation_draws } else { 1 };
         let validation = (0..draws)
             .map(|d| fixed_draw(data.validation(), binarisation, scale, VALIDATION_SEED, d))
             .collect();
-        let mut trainer = Trainer {
+        let parts = Parts {
+            training: &program,
+            evaluation: &evaluation,
+            rows: (rows, EVALUATION_ROWS),
+            data: data.clone(),
+            validation,
+            seed: spec.seed,
+            validation_seed: VALIDATION_SEED,
+        };
+        Ok(Trainer {
             spec: spec.clone(),
             data,
-            training,
-            evaluation,
-            store,
+            backend: Backend::new(device, parts, store)?,
+            device: device.clone(),
             epoch: 0,
             step: 0,
             seconds: 0.0,
             parameters: values,
             flop_per_image: program.cost().product_flop_per_row,
-            first_step_size: None,
-            validation,
+            first_step_size,
+            draws,
             failures: 0,
-        };
-        if search && spec.chain.hmc_steps > 0 {
-            let mut program = objective.energy_error_program()?.on_cpu(cpu(EVALUATION_ROWS));
-            trainer.find_first_step_size(&mut program)?;
-        }
-        Ok(trainer)
+            results: Results::default(),
+        })
     }
 
     /// All tensors: parameters and the optimiser's state.
-    pub fn store(&self) -> &Store<f32> {
-        &self.store
+    pub fn store(&self) -> Result<Store<f32>, TrainError> {
+        self.backend.store()
     }
 
     /// Epochs done.
@@ -236,9 +243,9 @@ impl Trainer {
         self.flop_per_image
     }
 
-    /// Threads in use.
-    pub fn threads(&self) -> usize {
-        self.training.options().threads
+    /// The device in use.
+    pub fn device(&self) -> &Device {
+        &self.device
     }
 
     /// Step size found before training.
@@ -248,32 +255,7 @@ impl Trainer {
 
     /// Bytes of working memory.
     pub fn bytes(&self) -> u64 {
-        (self.training.bytes() + self.evaluation.bytes()) as u64
-    }
-
-    /// Goes on from a checkpoint's state.
-    pub fn restore(&mut self, store: Store<f32>, epoch: u64, step: u64, seconds: f64) {
-        (self.store, self.epoch, self.step, self.seconds) = (store, epoch, step, seconds);
-    }
-
-    fn find_first_step_size(&mut self, program: &mut Executable<f32>) -> Result<(), TrainError> {
-        let order = shuffled(self.data.train().len(), self.spec.seed, u64::from(u32::MAX));
-        let (seed, images) = (self.spec.seed, self.data.train().bytes());
-        let batches: Vec<&[u32]> = order.chunks(EVALUATION_ROWS).take(3).collect();
-        let found = first_step::find(program, &mut self.store, batches.len(), |program, store, b| {
-            let run = Run {
-                rows: batches[b].len(),
-                data: &[("images", images)],
-                indices: &[("batch", batches[b])],
-                seed,
-                // Numbers far above those of training.
-                step: (1 << 40) + b as u64,
-                ..Run::default()
-            };
-            program.run(store, &run)
-        })?;
-        self.first_step_size = Some(found.ok_or(TrainError::NoStepSize)?);
-        Ok(())
+        self.backend.bytes() as u64
     }
 
     /// One pass through the training images, and a look at the validation images if it is time.
@@ -285,22 +267,35 @@ impl Trainer {
         let batch = self.spec.train.batch.min(images);
         let steps = images.div_ceil(batch) as u64 * self.spec.train.epochs as u64;
         let mut sums = Sums::default();
-        let mut skipped = 0;
-        let mut rate = 0.0;
-        for (done, rows) in order.chunks(batch).enumerate() {
-            rate = self.spec.train.learning_rate.rate(self.step as f64 / steps as f64);
-            let updated = self.update(rows, rate)?;
-            let bound = sums.add(&self.training, rows.len());
-            self.failures = if updated { 0 } else { self.failures + 1 };
-            skipped += u64::from(self.failures > 0);
-            if self.failures > PATIENCE {
-                return Err(TrainError::Diverged(self.failures));
+        let (mut skipped, mut rate) = (0, 0.0);
+        self.backend.begin_epoch(order)?;
+        let mut results = std::mem::take(&mut self.results);
+        // Some updates are queued, then their results are looked at.
+        let together = batch * self.backend.patience();
+        for first in (0..images).step_by(together) {
+            let last = images.min(first + together);
+            for start in (first..last).step_by(batch) {
+                rate = self.spec.train.learning_rate.rate(self.step as f64 / steps as f64);
+                self.step += 1;
+                self.backend.update(start..last.min(start + batch), rate, self.step)?;
             }
-            observer.batch(&sums.batch(self.epoch + 1, done * batch + rows.len(), images, bound));
-            if observer.stop() {
-                return Ok(None);
+            self.backend.collect(Which::Training, &mut results)?;
+            for i in 0..results.len() {
+                let done = last.min(first + (i + 1) * batch);
+                let bound = sums.add(&results, i, done - (first + i * batch));
+                let failed = results.get(i, "skipped").is_some_and(|s| s != 0.0);
+                self.failures = if failed { self.failures + 1 } else { 0 };
+                skipped += u64::from(failed);
+                if self.failures > PATIENCE {
+                    return Err(TrainError::Diverged(self.failures));
+                }
+                observer.batch(&sums.batch(self.epoch + 1, done, images, bound));
+                if observer.stop() {
+                    return Ok(None);
+                }
             }
         }
+        self.results = results;
         self.epoch += 1;
         let seconds = start.elapsed().as_secs_f64();
         self.seconds += seconds;
@@ -321,44 +316,85 @@ impl Trainer {
         }))
     }
 
-    /// One update with some rows of the training images; returns whether it took place, which it does
-    /// not if the gradient is not finite.
-    pub fn update(&mut self, rows: &[u32], rate: f64) -> Result<bool, TrainError> {
-        self.step += 1;
-        let run = Run {
-            rows: rows.len(),
-            inputs: &[("learning_rate", &[rate as f32])],
-            data: &[("images", self.data.train().bytes())],
-            indices: &[("batch", rows)],
-            seed: self.spec.seed,
-            step: self.step,
-            row_offset: 0,
-        };
-        self.training.run(&mut self.store, &run)?;
-        Ok(scalar(&self.training, "skipped") == 0.0)
+    /// So many updates with the same images, for measurements; returns when they are done.
+    pub fn updates(&mut self, rows: &[u32], rate: f64, count: usize) -> Result<(), TrainError> {
+        self.backend.begin_epoch(rows.to_vec())?;
+        let mut results = std::mem::take(&mut self.results);
+        for i in 0..count {
+            self.step += 1;
+            self.backend.update(0..rows.len(), rate, self.step)?;
+            if (i + 1) % self.backend.patience() == 0 {
+                self.backend.collect(Which::Training, &mut results)?;
+            }
+        }
+        self.backend.collect(Which::Training, &mut results)?;
+        self.results = results;
+        Ok(())
     }
 
     /// Means over the fixed draws of the validation images.
     pub fn validate(&mut self) -> Result<BTreeMap<String, f64>, TrainError> {
-        let mut sums = Sums::default();
-        let rows: Vec<u32> = (0..self.data.validation().len() as u32).collect();
-        for (draw, bytes) in self.validation.iter().enumerate() {
-            for (i, rows) in rows.chunks(EVALUATION_ROWS).enumerate() {
-                let run = Run {
-                    rows: rows.len(),
-                    data: &[("images", bytes)],
-                    indices: &[("batch", rows)],
-                    seed: VALIDATION_SEED,
-                    step: draw as u64,
-                    row_offset: (i * EVALUATION_ROWS) as u64,
-                    ..Run::default()
-                };
-                self.evaluation.run(&mut self.store, &run)?;
-                sums.add(&self.evaluation, rows.len());
+        let count = self.data.validation().len();
+        let part = |first: usize| first..count.min(first + EVALUATION_ROWS);
+        for draw in 0..self.draws {
+            for first in (0..count).step_by(EVALUATION_ROWS) {
+                self.backend.look(draw, part(first))?;
             }
+        }
+        let mut looks = Results::default();
+        self.backend.collect(Which::Evaluation, &mut looks)?;
+        let mut sums = Sums::default();
+        let parts = count.div_ceil(EVALUATION_ROWS);
+        for i in 0..looks.len() {
+            sums.add(&looks, i, part(i % parts * EVALUATION_ROWS).len());
         }
         Ok(sums.means())
     }
+}
+
+/// What a training begins with.
+enum Beginning<'a> {
+    /// Random values, or a trained encoder and decoder with others random.
+    Fresh(Option<&'a Store<f32>>),
+    /// The state of an earlier training.
+    Checkpoint(Store<f32>),
+}
+
+/// A store that has every tensor of another, in the same shape.
+fn same_shapes(expected: &Store<f32>, found: Store<f32>) -> Result<Store<f32>, RunError> {
+    for (name, tensor) in expected.iter() {
+        let missing = || RunError::Missing { kind: "parameter", name: name.into() };
+        let found = found.get(name).ok_or_else(missing)?;
+        let (expected, found) = ([tensor.rows, tensor.cols], [found.rows, found.cols]);
+        if expected != found {
+            return Err(RunError::TensorShape { name: name.into(), expected, found });
+        }
+    }
+    Ok(found)
+}
+
+/// Finds a chain's first step size on a few batches, and sets it.
+fn find_first_step_size(
+    spec: &RunSpec,
+    data: &Dataset,
+    program: &mut Runner<f32>,
+    store: &mut Store<f32>,
+) -> Result<f64, TrainError> {
+    let order = shuffled(data.train().len(), spec.seed, u64::from(u32::MAX));
+    let batches: Vec<&[u32]> = order.chunks(EVALUATION_ROWS).take(3).collect();
+    let found = first_step::find(program, store, batches.len(), |program, store, b| {
+        let run = Run {
+            rows: batches[b].len(),
+            data: &[("images", data.train().bytes())],
+            indices: &[("batch", batches[b])],
+            seed: spec.seed,
+            // Numbers far above those of training.
+            step: (1 << 40) + b as u64,
+            ..Run::default()
+        };
+        program.run(store, &run)
+    })?;
+    found.ok_or(TrainError::NoStepSize)
 }
 
 /// Seed of the validation images' draws, the same for all runs.
@@ -411,10 +447,6 @@ fn shuffled(n: usize, seed: u64, epoch: u64) -> Vec<u32> {
     order
 }
 
-fn scalar(executable: &Executable<f32>, name: &str) -> f64 {
-    executable.output(name).map_or(0.0, |values| f64::from(values[0]))
-}
-
 /// Sums of what programs report about batches.
 #[derive(Default)]
 struct Sums {
@@ -431,20 +463,18 @@ const OVER_ROWS: [(&str, &str); 3] =
     [("accepted", "acceptance_rate"), ("step_size", "step_size"), ("alpha", "alpha")];
 
 impl Sums {
-    /// Adds a batch; returns its mean bound.
-    fn add(&mut self, program: &Executable<f32>, rows: usize) -> f64 {
-        for name in TERMS
-            .into_iter()
-            .chain(["bound", "count", "diverging", "gradient_norm"])
-            .chain(OVER_ROWS.map(|o| o.0))
-        {
-            if program.output(name).is_some() {
-                *self.sums.entry(name).or_default() += scalar(program, name);
+    /// Adds the results of a run with so many rows; returns its mean bound.
+    fn add(&mut self, results: &Results, run: usize, rows: usize) -> f64 {
+        let others = ["bound", "count", "diverging", "gradient_norm"];
+        for name in TERMS.into_iter().chain(others).chain(OVER_ROWS.map(|o| o.0)) {
+            if let Some(value) = results.get(run, name) {
+                *self.sums.entry(name).or_default() += value;
             }
         }
         self.rows += rows as f64;
         self.batches += 1.0;
-        scalar(program, "bound") / scalar(program, "count").max(1.0)
+        let value = |name| results.get(run, name).unwrap_or(0.0);
+        value("bound") / value("count").max(1.0)
     }
 
     fn batch(&self, epoch: u64, images: usize, of: usize, bound: f64) -> Batch {

@@ -9,6 +9,7 @@ use std::time::Instant;
 use clap::Subcommand;
 use hmcvi::config::RunSpec;
 use hmcvi::data::{Dataset, Images};
+use hmcvi::device::Device;
 use hmcvi::train::Trainer;
 use serde::Serialize;
 
@@ -16,7 +17,7 @@ use self::peer::{Peer, check_comparable};
 use crate::Context;
 use crate::arguments::Machine;
 use crate::failure::Failure;
-use crate::settings::{assigned, check_device, find};
+use crate::settings::{assigned, find, open_device};
 
 /// What was typed.
 #[derive(Debug, Subcommand)]
@@ -51,7 +52,7 @@ pub(crate) enum Command {
 struct Measured {
     preset: String,
     batch: usize,
-    threads: usize,
+    device: String,
     rounds: usize,
     /// Steps in each round.
     steps: usize,
@@ -80,7 +81,7 @@ const ROUND: f64 = 0.8;
 
 pub(crate) fn run(context: &Context, command: &Command) -> Result<(), Failure> {
     let Command::Step { preset, batch, rounds, peer, against, assignments, machine } = command;
-    check_device(machine)?;
+    let device = open_device(machine)?;
     let mut spec = assigned(find(preset)?, assignments)?.spec;
     spec.train.batch = *batch as usize;
     let mut peers = Vec::new();
@@ -93,13 +94,13 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<(), Failure> {
     for line in against {
         peers.push(Peer::command(line)?);
     }
-    let measured = measure(context, &spec, (preset, *rounds as usize, machine.threads), &mut peers)?;
+    let measured = measure(context, &spec, (preset, *rounds as usize, &device), &mut peers)?;
     if context.terminal.json {
         return context.terminal.print_json(&measured);
     }
     let mut text = format!(
-        "{preset}, batch {batch}, {} threads: {:.1} us per image (best {:.1}), {:.2} MFLOP per image, {:.1} GFLOP/s\n",
-        measured.threads,
+        "{preset}, batch {batch}, {}: {:.1} us per image (best {:.1}), {:.2} MFLOP per image, {:.1} GFLOP/s\n",
+        measured.device,
         measured.us_per_image,
         measured.us_per_image_best,
         measured.flop_per_image as f64 / 1e6,
@@ -117,11 +118,11 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<(), Failure> {
 fn measure(
     context: &Context,
     spec: &RunSpec,
-    (preset, rounds, threads): (&str, usize, usize),
+    (preset, rounds, device): (&str, usize, &Device),
     peers: &mut [Peer],
 ) -> Result<Measured, Failure> {
     let batch = spec.train.batch;
-    let mut ours = Ours::new(spec, threads)?;
+    let mut ours = Ours::new(spec, device)?;
     // The first steps bring memory and clock to their usual state.
     ours.time(3)?;
     let steps = (ROUND * 1e6 / (ours.time(2)? * batch as f64)).ceil().max(1.0) as usize;
@@ -150,7 +151,7 @@ fn measure(
     Ok(Measured {
         preset: preset.into(),
         batch,
-        threads: ours.trainer.threads(),
+        device: device.describe(),
         rounds,
         steps,
         us_per_image: us,
@@ -179,9 +180,9 @@ struct Ours {
 }
 
 impl Ours {
-    fn new(spec: &RunSpec, threads: usize) -> Result<Self, Failure> {
+    fn new(spec: &RunSpec, device: &Device) -> Result<Self, Failure> {
         let data = Arc::new(enough(spec.train.batch)?);
-        let trainer = Trainer::new(spec, data, threads, None)?;
+        let trainer = Trainer::new(spec, data, device, None)?;
         let rows = (0..spec.train.batch as u32).collect();
         Ok(Ours { trainer, rows, rate: spec.train.learning_rate.last })
     }
@@ -189,9 +190,7 @@ impl Ours {
     /// Microseconds per image over some steps.
     fn time(&mut self, steps: usize) -> Result<f64, Failure> {
         let start = Instant::now();
-        for _ in 0..steps {
-            self.trainer.update(&self.rows, self.rate)?;
-        }
+        self.trainer.updates(&self.rows, self.rate, steps)?;
         Ok(start.elapsed().as_secs_f64() * 1e6 / (steps * self.rows.len()) as f64)
     }
 }

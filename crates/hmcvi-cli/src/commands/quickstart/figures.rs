@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use hmcvi::data::{Dataset, fixed_draw};
+use hmcvi::device::Device;
 use hmcvi::eval::{BoundEvaluator, Decoder, TEST_SEED};
 use hmcvi_record::{Curve, Epoch, LatentPoint};
 use hmcvi_report::{Chart, GreyGrid, LatentMap};
@@ -13,12 +14,12 @@ use crate::failure::Failure;
 /// Decoded means in a row of the grid.
 const SIDE: usize = 16;
 
-pub(super) fn draw(out: &Path, data: &Dataset, models: [&Judged; 2], threads: usize) -> Result<(), Failure> {
+pub(super) fn draw(out: &Path, data: &Dataset, models: [&Judged; 2], device: &Device) -> Result<(), Failure> {
     learning_curves(out, models)?;
     let mut panels = Vec::new();
     for model in models {
-        panels.push((format!("{}: draws of test images", model.name), latent_points(model, data, threads)?));
-        decoded(&out.join(format!("decoded-{}.png", model.directory_name())), model, data, threads)?;
+        panels.push((format!("{}: draws of test images", model.name), latent_points(model, data, device)?));
+        decoded(&out.join(format!("decoded-{}.png", model.directory_name())), model, data, device)?;
     }
     LatentMap { panels }.save(&out.join("latent-map"))?;
     Ok(())
@@ -50,10 +51,10 @@ fn learning_curves(out: &Path, models: [&Judged; 2]) -> Result<(), Failure> {
     Ok(chart.save(&out.join("learning-curves"))?)
 }
 
-fn latent_points(model: &Judged, data: &Dataset, threads: usize) -> Result<Vec<LatentPoint>, Failure> {
+fn latent_points(model: &Judged, data: &Dataset, device: &Device) -> Result<Vec<LatentPoint>, Failure> {
     let (images, spec) = (data.test(), &model.spec);
     let binary = fixed_draw(images, spec.data.binarisation, spec.data.pixel_scale, TEST_SEED, 0);
-    let mut evaluator = BoundEvaluator::new(spec, images.pixels(), threads)?;
+    let mut evaluator = BoundEvaluator::new(spec, images.pixels(), device)?;
     let mut store = model.checkpoint.store.clone();
     let chains = evaluator.run(&mut store, &binary, images.len(), spec.eval.seed, 0, |_| false)?;
     let labels = images.labels().unwrap_or_default();
@@ -66,11 +67,11 @@ fn latent_points(model: &Judged, data: &Dataset, threads: usize) -> Result<Vec<L
 }
 
 /// Decoded means over a square of the latent space, the first coordinate to the right, the second upwards.
-fn decoded(file: &Path, model: &Judged, data: &Dataset, threads: usize) -> Result<(), Failure> {
+fn decoded(file: &Path, model: &Judged, data: &Dataset, device: &Device) -> Result<(), Failure> {
     let at = |i: usize| -2.5 + 5.0 * i as f32 / (SIDE - 1) as f32;
     let z: Vec<f32> = (0..SIDE * SIDE).flat_map(|i| [at(i % SIDE), -at(i / SIDE)]).collect();
     let images = data.test();
-    let mut decoder = Decoder::new(&model.spec, images.pixels(), threads)?;
+    let mut decoder = Decoder::new(&model.spec, images.pixels(), device)?;
     let values = decoder.means(&mut model.checkpoint.store.clone(), &z)?;
     let (height, width) = (images.height(), images.width());
     Ok(GreyGrid { height, width, columns: SIDE, zoom: 1, values }.save(file)?)

@@ -28,7 +28,7 @@ impl Judge<'_> {
         images: usize,
         judgement: &mut Judgement,
     ) -> Result<(), EvalError> {
-        let mut annealer = Annealer::<f32>::new(&self.model, options, self.options.threads)?;
+        let mut annealer = Annealer::<f32>::new(&self.model, options, self.device)?;
         let x = self.values(&self.draw(0)[..images * self.images.pixels()]);
         let (pixels, points) = (self.images.pixels(), annealer.points());
         let sizes = self.step_sizes("annealing step sizes", &mut annealer, &x)?;
@@ -78,10 +78,10 @@ impl Judge<'_> {
         options: AnnealingOptions,
         points: usize,
     ) -> Result<record::Bidirectional, EvalError> {
-        let threads = self.options.threads;
         let seed = self.spec.eval.seed;
-        let simulated = simulate::<f32>(&self.model, self.store, points, seed ^ SIMULATION_SEED, threads)?;
-        let mut annealer = Annealer::<f32>::new(&self.model, options, threads)?;
+        let simulated =
+            simulate::<f32>(&self.model, self.store, points, seed ^ SIMULATION_SEED, self.device)?;
+        let mut annealer = Annealer::<f32>::new(&self.model, options, self.device)?;
         let (pixels, d, together) = (self.images.pixels(), self.spec.model.latent, annealer.points());
         let sizes = self.step_sizes("bidirectional step sizes", &mut annealer, &simulated.x)?;
         let mut all: Vec<Sandwich> = Vec::new();

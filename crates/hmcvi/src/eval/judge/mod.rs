@@ -24,6 +24,7 @@ use super::statistics::estimate;
 use super::{EvalError, VaeModel};
 use crate::config::RunSpec;
 use crate::data::{Binarisation, Images, fixed_draw};
+use crate::device::Device;
 
 /// Seed of the fixed binarisation draws of test images, the same for all models.
 pub const TEST_SEED: u64 = 0x7e57;
@@ -31,9 +32,6 @@ pub const TEST_SEED: u64 = 0x7e57;
 /// What is to be found out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JudgeOptions {
-    /// Threads; 0 for one per core. The results do not depend on it.
-    #[serde(skip)]
-    pub threads: usize,
     /// Seed of the fixed binarisation draws.
     pub images_seed: u64,
     /// Binarisation draws of each image.
@@ -80,7 +78,6 @@ impl JudgeOptions {
             _ => 1,
         };
         JudgeOptions {
-            threads: 0,
             images_seed: TEST_SEED,
             draws,
             chain_draws: 1,
@@ -184,13 +181,14 @@ pub fn judge(
     store: &mut Store<f32>,
     images: &Images,
     options: &JudgeOptions,
+    device: &Device,
     watch: &mut dyn Watch,
 ) -> Result<Judgement, EvalError> {
     let model = VaeModel { settings: spec.model.clone(), pixels: images.pixels() };
     let grey = spec.data.binarisation == Binarisation::None;
     let pixel = if grey { spec.data.pixel_scale.probability(1) as f32 } else { 1.0 };
-    let chain = BoundEvaluator::new(spec, images.pixels(), options.threads)?;
-    Judge { spec, store, images, options, watch, model, chain, pixel, seconds: BTreeMap::new() }.run()
+    let chain = BoundEvaluator::new(spec, images.pixels(), device)?;
+    Judge { spec, store, images, options, device, watch, model, chain, pixel, seconds: BTreeMap::new() }.run()
 }
 
 /// A judgement on its way.
@@ -199,6 +197,7 @@ struct Judge<'a> {
     store: &'a mut Store<f32>,
     images: &'a Images,
     options: &'a JudgeOptions,
+    device: &'a Device,
     watch: &'a mut dyn Watch,
     model: VaeModel,
     chain: BoundEvaluator,

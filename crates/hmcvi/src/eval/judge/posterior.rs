@@ -36,7 +36,7 @@ impl Judge<'_> {
         options: PosteriorOptions,
         images: usize,
     ) -> Result<record::PosteriorQuality, EvalError> {
-        let mut sampler = PosteriorSampler::<f32>::new(&self.model, options, self.options.threads)?;
+        let mut sampler = PosteriorSampler::<f32>::new(&self.model, options, self.device)?;
         let (binary, pixels, together) = (self.draw(0), self.images.pixels(), sampler.points());
         let mut all: Vec<Compared> = Vec::new();
         for first in (0..images).step_by(together) {

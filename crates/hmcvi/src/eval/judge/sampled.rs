@@ -23,8 +23,8 @@ impl Judge<'_> {
         judgement: &mut Judgement,
     ) -> Result<(), EvalError> {
         let (draws, count) = (self.options.draws.max(1), self.images.len());
-        let threads = self.options.threads;
-        let mut sampler = ImportanceSampler::new(&self.model, options.proposal, options.samples, threads)?;
+        let mut sampler =
+            ImportanceSampler::new(&self.model, options.proposal, options.samples, self.device)?;
         let (bytes, flop) = (sampler.bytes(), sampler.flop_per_sample());
         let mut all = Vec::new();
         let (mut images, mut seconds) = (0, 0.0);
@@ -89,8 +89,7 @@ impl Judge<'_> {
 
     pub(super) fn encoder_bound(&mut self) -> Result<record::EncoderBound, EvalError> {
         let (samples, count) = (self.options.encoder_samples, self.images.len());
-        let threads = self.options.threads;
-        let mut sampler = ImportanceSampler::new(&self.model, Proposal::Gaussian, samples, threads)?;
+        let mut sampler = ImportanceSampler::new(&self.model, Proposal::Gaussian, samples, self.device)?;
         let binary = self.draw(0);
         let mut encoder = None;
         let mut all = Vec::new();
