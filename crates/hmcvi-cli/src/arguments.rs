@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    bench, config, data, diagnose, doctor, encode, eval, hmc, quickstart, resume, sample, train,
+    bench, config, data, diagnose, doctor, encode, eval, hmc, quickstart, reproduce, resume, sample, train,
 };
 
 /// Variational inference with Hamiltonian Monte Carlo: train, judge and look at models.
@@ -60,6 +60,9 @@ pub(crate) enum Command {
     /// Show, check or document settings
     #[command(subcommand)]
     Config(config::Command),
+    /// Reproduce the paper's table
+    #[command(subcommand)]
+    Reproduce(reproduce::Command),
     /// Measure speed
     #[command(subcommand)]
     Bench(bench::Command),

@@ -52,6 +52,7 @@ fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Presets => commands::presets::run(context),
         Command::Data(command) => commands::data::run(context, &command),
         Command::Config(command) => commands::config::run(context, &command),
+        Command::Reproduce(command) => commands::reproduce::run(context, &command),
         Command::Bench(command) => commands::bench::run(context, &command),
         Command::Doctor(arguments) => commands::doctor::run(context, &arguments),
         Command::Completions { shell } => commands::generate::completions(context, shell),

@@ -11,6 +11,7 @@ pub(crate) mod generate;
 pub(crate) mod hmc;
 pub(crate) mod presets;
 pub(crate) mod quickstart;
+pub(crate) mod reproduce;
 pub(crate) mod resume;
 pub(crate) mod sample;
 pub(crate) mod train;

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use self::peer::{Peer, check_comparable};
 use crate::Context;
-use crate::arguments::Machine;
+use crate::arguments::{DeviceName, Machine, PrecisionName};
 use crate::failure::Failure;
 use crate::settings::{assigned, find, open_device};
 
@@ -33,6 +33,9 @@ pub(crate) enum Command {
         /// Rounds, each about a second of steps; the median counts
         #[arg(long, default_value_t = 7, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
         rounds: u32,
+        /// Trainings side by side, each with a queue of its own: how well they share a graphics card
+        #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+        jobs: u32,
         /// Time the same step in JAX, in turn with ours, with this Python
         #[arg(long, value_name = "PYTHON")]
         peer: Option<String>,
@@ -80,15 +83,20 @@ struct PeerTime {
 const ROUND: f64 = 0.8;
 
 pub(crate) fn run(context: &Context, command: &Command) -> Result<(), Failure> {
-    let Command::Step { preset, batch, rounds, peer, against, assignments, machine } = command;
+    let Command::Step { preset, batch, rounds, jobs, peer, against, assignments, machine } = command;
     let device = open_device(machine)?;
     let mut spec = assigned(find(preset)?, assignments)?.spec;
     spec.train.batch = *batch as usize;
+    if *jobs > 1 {
+        return side_by_side(context, &spec, *jobs as usize, &device);
+    }
     let mut peers = Vec::new();
     if let Some(python) = peer {
         check_comparable(&spec)?;
+        let coarse = machine.device == DeviceName::Cuda && machine.precision == PrecisionName::Tf32;
+        let precision = if coarse { "tf32" } else { "highest" };
         for shape in ["scan", "unroll"] {
-            peers.push(Peer::jax(python, shape, &spec)?);
+            peers.push(Peer::jax(python, shape, precision, &spec)?);
         }
     }
     for line in against {
@@ -160,6 +168,55 @@ fn measure(
         gflops: flop as f64 / us / 1e3,
         peers: peers.iter().zip(&theirs).map(|(p, times)| (p.name.clone(), peer_time(times))).collect(),
     })
+}
+
+/// What several trainings on one device were measured at.
+#[derive(Serialize)]
+struct Sharing {
+    device: String,
+    batch: usize,
+    jobs: usize,
+    /// Seconds of all trainings side by side, and of one alone.
+    seconds_together: f64,
+    seconds_alone: f64,
+    /// How many times sooner they finish than one after the other.
+    gain: f64,
+}
+
+/// Times so many trainings side by side, and one alone, with the same number of updates each.
+fn side_by_side(context: &Context, spec: &RunSpec, jobs: usize, device: &Device) -> Result<(), Failure> {
+    let mut alone = Ours::new(spec, device)?;
+    alone.time(3)?;
+    let steps = (2e6 / (alone.time(10)? * spec.train.batch as f64)).ceil().max(1.0) as usize;
+    let seconds_alone = alone.time(steps)? * (steps * spec.train.batch) as f64 / 1e6;
+    drop(alone);
+    let ready = std::sync::Barrier::new(jobs);
+    let job = || -> Result<f64, Failure> {
+        let ours =
+            device.beside().map_err(|e| Failure::Device(e.to_string())).and_then(|d| Ours::new(spec, &d));
+        // Everybody comes to the barrier, also who cannot go on.
+        let ours = ours.and_then(|mut ours| ours.time(3).map(|_| ours));
+        ready.wait();
+        let mut ours = ours?;
+        Ok(ours.time(steps)? * (steps * spec.train.batch) as f64 / 1e6)
+    };
+    let times = std::thread::scope(|scope| {
+        let jobs: Vec<_> = (0..jobs).map(|_| scope.spawn(job)).collect();
+        let ended = |_| Failure::Other("a training ended without a result".into());
+        jobs.into_iter().map(|job| job.join().map_err(ended)?).collect::<Result<Vec<f64>, Failure>>()
+    })?;
+    let seconds_together = times.into_iter().fold(0.0, f64::max);
+    let gain = jobs as f64 * seconds_alone / seconds_together;
+    let batch = spec.train.batch;
+    let sharing = Sharing { device: device.describe(), batch, jobs, seconds_together, seconds_alone, gain };
+    if context.terminal.json {
+        return context.terminal.print_json(&sharing);
+    }
+    context.terminal.print(&format!(
+        "{jobs} trainings of {steps} updates on {}: {seconds_together:.2} s side by side, {seconds_alone:.2} s for one alone: \
+         {gain:.2} times sooner than one after the other\n",
+        sharing.device
+    ))
 }
 
 fn median(values: impl Iterator<Item = f64>) -> f64 {

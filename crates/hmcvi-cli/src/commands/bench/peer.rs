@@ -27,8 +27,8 @@ impl Peer {
         Peer::start(line, Command::new(program).args(words))
     }
 
-    /// JAX, its loops as a scan or unrolled.
-    pub(super) fn jax(python: &str, shape: &str, spec: &RunSpec) -> Result<Self, Failure> {
+    /// JAX, its loops as a scan or unrolled, with products in a precision.
+    pub(super) fn jax(python: &str, shape: &str, precision: &str, spec: &RunSpec) -> Result<Self, Failure> {
         let ChainSettings { hmc_steps, leapfrog_steps, .. } = spec.chain;
         let numbers = [
             ("--latent", spec.model.latent),
@@ -36,7 +36,7 @@ impl Peer {
             ("--leapfrog-steps", leapfrog_steps),
         ];
         let mut command = Command::new(python);
-        command.args(["-c", JAX, "--serve", "--loop", shape]);
+        command.args(["-c", JAX, "--serve", "--loop", shape, "--precision", precision]);
         for (flag, number) in numbers {
             command.args([flag, &number.to_string()]);
         }

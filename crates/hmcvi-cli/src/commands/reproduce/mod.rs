@@ -1,0 +1,123 @@
+//! Reproduce the paper's table: train what is missing in the right order, judge every row, and set the results beside
+//! the published ones. A folder of run directories is all the state there is.
+
+mod queue;
+mod row;
+mod table;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clap::{Args, Subcommand};
+use hmcvi::config::{PAPER_TABLE, PaperRow};
+use hmcvi::run::open_data;
+
+use self::queue::{Limits, work};
+use self::row::{Row, State};
+use crate::Context;
+use crate::arguments::{Data, Machine};
+use crate::failure::Failure;
+use crate::settings::{Found, open_device, settle_data};
+
+/// What was typed.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Train and judge the 22 rows of the table
+    Table1(Arguments),
+}
+
+/// What was typed.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Rows, such as `basic-20d,hmcvi-13`; the basic models they begin with are trained too [default: all]
+    #[arg(long, value_delimiter = ',', value_name = "PRESET")]
+    rows: Vec<String>,
+    /// Rows that are trained side by side, each with a queue of its own on a graphics card
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    jobs: u32,
+    /// Epochs of every row [default: those of the protocol]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    epochs: Option<u32>,
+    /// Change a setting of every row, such as `train.batch=500`
+    #[arg(long = "set", value_name = "KEY=VALUE", num_args = 1..)]
+    assignments: Vec<String>,
+    /// Folder of the run directories and of table1.json
+    #[arg(long, default_value = "results/table1", value_name = "DIR")]
+    out: PathBuf,
+    /// Stop after so many minutes; the same command goes on
+    #[arg(long, value_name = "MINUTES")]
+    minutes: Option<f64>,
+    /// Anneal so many test images, and as many simulated ones from both sides, of basic rows
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    ais: usize,
+    /// Only say what is done and what is left
+    #[arg(long)]
+    status: bool,
+    #[command(flatten)]
+    data: Data,
+    #[command(flatten)]
+    machine: Machine,
+}
+
+pub(crate) fn run(context: &Context, command: &Command) -> Result<(), Failure> {
+    let Command::Table1(arguments) = command;
+    let rows = rows(context, arguments)?;
+    if !arguments.status {
+        let device = open_device(&arguments.machine)?;
+        std::fs::create_dir_all(&arguments.out)
+            .map_err(|e| Failure::Other(format!("cannot create {}: {e}", arguments.out.display())))?;
+        let data = Arc::new(open_data(&rows[0].spec.data)?);
+        if data.name() != "mnist" {
+            context.terminal.notice("the paper's numbers are for all of MNIST; this data is another");
+        }
+        let until = arguments.minutes.map(|m| Instant::now() + Duration::from_secs_f64(60.0 * m.max(0.0)));
+        let limits = Limits { until, jobs: arguments.jobs as usize, annealed: arguments.ais };
+        work(context, &rows, &data, &device, &limits)?;
+    }
+    table::write(context, &rows, &arguments.out)?;
+    let left = rows.iter().filter(|row| row.state() != State::Judged).count();
+    match left {
+        0 => Ok(()),
+        _ if arguments.status => Ok(()),
+        n => Err(Failure::Interrupted(format!("{n} rows are left; the same command goes on with them"))),
+    }
+}
+
+/// The rows that were asked for with the basic models they begin with, those first.
+fn rows(context: &Context, arguments: &Arguments) -> Result<Vec<Row>, Failure> {
+    let unknown = arguments.rows.iter().find(|r| !PAPER_TABLE.iter().any(|p| p.preset == **r));
+    if let Some(unknown) = unknown {
+        return Err(Failure::Usage(format!("`--rows`: `{unknown}` is no row; `hmcvi presets` lists them")));
+    }
+    let asked = |p: &PaperRow| arguments.rows.is_empty() || arguments.rows.iter().any(|r| r == p.preset);
+    let is_basic = |p: &PaperRow| p.chain.hmc_steps == 0;
+    let needed = |p: &&PaperRow| {
+        asked(p) || is_basic(p) && PAPER_TABLE.iter().any(|other| other.latent == p.latent && asked(other))
+    };
+    let mut chosen: Vec<&'static PaperRow> = PAPER_TABLE.iter().filter(needed).collect();
+    chosen.sort_by_key(|p| !is_basic(p));
+    let mut rows = Vec::new();
+    for paper in chosen {
+        let mut spec = row::protocol(paper).with_assignments(&arguments.assignments)?;
+        if let Some(epochs) = arguments.epochs {
+            spec.train.epochs = epochs as usize;
+        }
+        // One notice about the data is enough.
+        let found = Found { spec, names_data: !rows.is_empty() || names_data(&arguments.assignments) };
+        let asked = rows.first().map(|row: &Row| row.spec.data.source.clone());
+        let asked = asked.as_deref().or(arguments.data.data.as_deref());
+        let mut spec = settle_data(context, found, asked);
+        if !is_basic(paper) {
+            let from = arguments.out.join(format!("basic-{}d", paper.latent));
+            spec.train.init_from = Some(std::path::absolute(&from).unwrap_or(from));
+        }
+        spec.check()?;
+        rows.push(Row { paper, spec, path: arguments.out.join(paper.preset) });
+    }
+    Ok(rows)
+}
+
+fn names_data(assignments: &[String]) -> bool {
+    assignments.iter().any(|a| a.trim_start().starts_with("data.source"))
+}

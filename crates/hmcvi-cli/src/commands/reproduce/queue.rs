@@ -1,0 +1,224 @@
+//! Train and judge rows side by side, until all are done or the time is over.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use hmcvi::data::Dataset;
+use hmcvi::device::Device;
+use hmcvi::eval::{self, AnnealingOptions, EvalError, JudgeOptions, Phase, judge};
+use hmcvi::run::{Journal, Lock, RunDirectory, Watch, Which, resume, start};
+use hmcvi::train::Observer;
+use hmcvi_record::{Epoch, files};
+use serde_json::json;
+
+use super::row::{Row, State};
+use crate::Context;
+use crate::commands::eval::record;
+use crate::commands::train::begin;
+use crate::failure::Failure;
+
+/// How long and how much.
+pub(super) struct Limits {
+    pub(super) until: Option<Instant>,
+    pub(super) jobs: usize,
+    /// Images that basic rows are annealed on.
+    pub(super) annealed: usize,
+}
+
+/// Lines of one row come at most this often.
+const SPEAK_EVERY: Duration = Duration::from_secs(15);
+
+/// What the workers share.
+struct Shared<'a> {
+    context: &'a Context,
+    rows: &'a [Row],
+    data: &'a Arc<Dataset>,
+    limits: &'a Limits,
+    /// Rows under way, and rows that failed.
+    busy: Mutex<(BTreeSet<usize>, Vec<(usize, String)>)>,
+    changed: Condvar,
+}
+
+/// Works on rows until none is left that can be worked on.
+pub(super) fn work(
+    context: &Context,
+    rows: &[Row],
+    data: &Arc<Dataset>,
+    device: &Device,
+    limits: &Limits,
+) -> Result<(), Failure> {
+    let shared = Shared { context, rows, data, limits, busy: Mutex::default(), changed: Condvar::new() };
+    std::thread::scope(|scope| {
+        for _ in 0..limits.jobs {
+            scope.spawn(|| shared.worker(device));
+        }
+    });
+    let (_, failed) = shared.busy.into_inner().unwrap_or_else(PoisonError::into_inner);
+    match failed.first() {
+        Some((i, why)) => Err(Failure::Other(format!("{}: {why}", rows[*i].paper.preset))),
+        None => Ok(()),
+    }
+}
+
+impl Shared<'_> {
+    fn over(&self) -> bool {
+        self.context.interrupt.requested() || self.limits.until.is_some_and(|until| Instant::now() >= until)
+    }
+
+    fn worker(&self, device: &Device) {
+        while let Some(i) = self.next() {
+            let done = device
+                .beside()
+                .map_err(|e| Failure::Device(e.to_string()))
+                .and_then(|device| self.advance(&self.rows[i], &device));
+            let mut busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
+            busy.0.remove(&i);
+            if let Err(why) = done {
+                self.context.terminal.error(&format!("{}: {why}", self.rows[i].paper.preset));
+                busy.1.push((i, why.to_string()));
+            }
+            self.changed.notify_all();
+        }
+    }
+
+    /// The next row to work on; waits while basic models are under way that others begin with.
+    fn next(&self) -> Option<usize> {
+        let mut busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if self.over() {
+                return None;
+            }
+            let open: Vec<usize> = (0..self.rows.len())
+                .filter(|i| !busy.0.contains(i) && !busy.1.iter().any(|(failed, _)| failed == i))
+                .filter(|i| self.rows[*i].state() != State::Judged)
+                .collect();
+            if let Some(i) = open.iter().copied().find(|i| self.rows[*i].is_ready(self.rows)) {
+                busy.0.insert(i);
+                return Some(i);
+            }
+            if open.is_empty() || busy.0.is_empty() {
+                return None;
+            }
+            let waited = self.changed.wait_timeout(busy, Duration::from_millis(500));
+            busy = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Trains a row, or goes on with it, and judges it.
+    fn advance(&self, row: &Row, device: &Device) -> Result<(), Failure> {
+        let begin = begin(row.spec.clone(), self.data.clone(), device.clone());
+        let mut watching = Watching::new(self, row);
+        let interrupted = match row.state() {
+            State::Missing => start(&row.path, false, &begin, &mut watching)?.interrupted,
+            State::Training(_) => {
+                let directory = RunDirectory::open(&row.path)?;
+                resume(&directory, &begin, &mut watching)?.interrupted
+            }
+            State::Trained | State::Judged => false,
+        };
+        if interrupted || self.over() { Ok(()) } else { self.judge(row, device) }
+    }
+
+    fn judge(&self, row: &Row, device: &Device) -> Result<(), Failure> {
+        let directory = RunDirectory::open(&row.path)?;
+        let _lock = Lock::take(directory.path())?;
+        let mut checkpoint = directory.checkpoint(Which::Best)?;
+        let basic = row.paper.chain.hmc_steps == 0;
+        let annealed =
+            (basic && self.limits.annealed > 0).then(|| (AnnealingOptions::default(), self.limits.annealed));
+        let options =
+            JudgeOptions { annealing: annealed, bidirectional: annealed, ..JudgeOptions::new(&row.spec) };
+        let of = json!({ "options": options, "state": checkpoint.info, "data": self.data.sha256() });
+        let journal = Journal::open(&directory.file(files::EVALUATION_PARTS), &of)?;
+        let mut watching = Watching::new(self, row);
+        watching.journal = Some(journal);
+        let judged = match judge(
+            &row.spec,
+            &mut checkpoint.store,
+            self.data.test(),
+            &options,
+            device,
+            &mut watching,
+        ) {
+            Err(EvalError::Stopped) => return Ok(()),
+            other => other?,
+        };
+        let names = ("test", Which::Best.name());
+        let record = record(&row.spec, &checkpoint, self.data, &judged, &options, names);
+        directory.write_evaluation(&record, &judged.images)?;
+        watching.journal.map_or(Ok(()), |journal| Ok(journal.finish()?))
+    }
+}
+
+/// Watches one row among others: lines with its name.
+struct Watching<'a> {
+    shared: &'a Shared<'a>,
+    row: &'a Row,
+    begun: Instant,
+    first: u64,
+    spoken: Instant,
+    journal: Option<Journal>,
+}
+
+impl<'a> Watching<'a> {
+    fn new(shared: &'a Shared<'a>, row: &'a Row) -> Self {
+        let now = Instant::now();
+        let spoken = now.checked_sub(SPEAK_EVERY).unwrap_or(now);
+        Watching { shared, row, begun: now, first: 0, spoken, journal: None }
+    }
+
+    fn say(&mut self, text: impl FnOnce() -> String) {
+        if self.spoken.elapsed() >= SPEAK_EVERY {
+            self.spoken = Instant::now();
+            self.shared.context.terminal.say(&format!("{:<10} {}", self.row.paper.preset, text()));
+        }
+    }
+}
+
+impl Observer for Watching<'_> {
+    fn stop(&mut self) -> bool {
+        self.shared.over()
+    }
+}
+
+impl Watch for Watching<'_> {
+    fn begin(&mut self, _: &hmcvi_record::RunInfo, done: u64) {
+        (self.first, self.begun) = (done, Instant::now());
+    }
+
+    fn epoch(&mut self, epoch: &Epoch, _: bool) {
+        let all = self.row.spec.train.epochs as u64;
+        let each = self.begun.elapsed().as_secs_f64() / (epoch.epoch - self.first).max(1) as f64;
+        self.say(|| {
+            let bound = |map: &std::collections::BTreeMap<String, f64>| map.get("bound").copied();
+            let look = epoch.validation.as_ref().and_then(bound);
+            format!(
+                "epoch {}/{all}  bound {:.2}{}  divergences {}  {:.0} images/s  left {:.0} s",
+                epoch.epoch,
+                bound(&epoch.train).unwrap_or(f64::NAN),
+                look.map_or(String::new(), |b| format!("  validation {b:.2}")),
+                epoch.divergences,
+                epoch.images_per_second,
+                each * (all - epoch.epoch.min(all)) as f64
+            )
+        });
+    }
+}
+
+impl eval::Watch for Watching<'_> {
+    fn progress(&mut self, phase: Phase, share: f64) -> ControlFlow<()> {
+        self.say(|| format!("{}  {:.0}%", phase.name(), 100.0 * share));
+        if self.shared.over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn recall(&mut self, part: &str) -> Option<serde_json::Value> {
+        self.journal.as_ref()?.recall(part).cloned()
+    }
+
+    fn keep(&mut self, part: &str, value: &serde_json::Value) -> Result<(), EvalError> {
+        let Some(journal) = &mut self.journal else { return Ok(()) };
+        journal.keep(part, value).map_err(|e| EvalError::Keep(e.to_string()))
+    }
+}

@@ -1,0 +1,51 @@
+//! Guard the reproduction of the table: order, pieces, records.
+
+mod common;
+
+use common::Sandbox;
+
+fn arguments<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    let mut arguments =
+        vec!["reproduce", "table1", "--rows", "hmcvi-4,hmcvi-1", "--epochs", "2", "--jobs", "2"];
+    arguments.extend(["--data", "embedded", "--out", "table", "--json"]);
+    arguments.extend(["--set", "data.limit=60", "model.hidden=[8,8]", "eval.importance_samples=20"]);
+    arguments.extend(more);
+    arguments
+}
+
+#[test]
+fn rows_are_trained_in_order_and_in_pieces_and_set_beside_the_paper() {
+    let sandbox = Sandbox::new();
+    let said = sandbox.fail(130, &arguments(&["--minutes", "0"]));
+    assert!(said.contains("3 rows are left"), "the basic model belongs to the rows: {said}");
+    let text = sandbox.succeed(&arguments(&[]));
+    let rows: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let rows = rows.as_array().expect("rows");
+    let presets: Vec<&str> = rows.iter().filter_map(|r| r["preset"].as_str()).collect();
+    assert_eq!(presets, ["basic-2d", "hmcvi-1", "hmcvi-4"]);
+    for row in rows {
+        assert_eq!(row["state"], "judged", "{row}");
+        let value = |name: &str| row[name]["mean"].as_f64().unwrap_or(f64::NAN);
+        assert!(value("test_bound") > 0.0 && value("nll") > 0.0, "positive nats: {row}");
+        assert!(row["test_bound"]["se"].as_f64().is_some_and(|se| se > 0.0), "{row}");
+        assert_eq!((row["epochs"].as_u64(), row["seed"].as_u64()), (Some(2), Some(1)));
+    }
+    // HMCVI began with the basic model.
+    let config = std::fs::read_to_string(sandbox.path().join("table/hmcvi-4/config.toml")).expect("written");
+    assert!(config.contains("table/basic-2d"), "{config}");
+    let file = std::fs::read_to_string(sandbox.path().join("table/table1.json")).expect("written");
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&file).expect("JSON").as_array(), Some(rows));
+    // Done is done; more epochs go on with what is there.
+    assert_eq!(sandbox.succeed(&arguments(&["--status"])), text);
+    let mut longer = arguments(&[]);
+    let epochs = longer.iter().position(|a| *a == "2").expect("epochs");
+    longer[epochs] = "3";
+    let rows: serde_json::Value = serde_json::from_str(&sandbox.succeed(&longer)).expect("JSON");
+    assert_eq!(rows[2]["epochs"], 3, "{rows}");
+}
+
+#[test]
+fn unknown_rows_are_refused() {
+    let said = Sandbox::new().fail(2, &["reproduce", "table1", "--rows", "hmcvi-99"]);
+    assert!(said.contains("hmcvi-99") && said.contains("hmcvi presets"), "{said}");
+}
