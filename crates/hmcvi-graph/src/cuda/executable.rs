@@ -56,21 +56,22 @@ pub struct CudaExecutable {
     rows: usize,
 }
 
-/// Threads of a block of the row stages.
-const THREADS: usize = 512;
+/// Threads of a block of the row stages: few where many blocks share a tile, since each has little to do.
+fn threads(cluster: usize) -> usize {
+    if cluster >= 4 { 256 } else { 512 }
+}
 
 /// How rows are divided: many processors to a tile for small batches, one for large ones.
 pub(super) fn tiling(options: &CudaOptions, processors: usize, capability: (i32, i32)) -> Tiling {
     let rows = options.rows.max(1);
     let row_tiles = if options.row_tiles > 0 { options.row_tiles } else { 1 };
     let tiles = rows.div_ceil(16 * row_tiles);
-    let mut cluster = 1;
-    while cluster < 8 && 2 * cluster * tiles <= processors {
-        cluster *= 2;
-    }
+    // A cluster's blocks must be neighbours on the chip, so a quarter of it can be out of reach.
+    let fits = |cluster: &usize| 4 * cluster * tiles <= 3 * processors;
+    let cluster = [8, 6, 4, 3, 2].into_iter().find(fits).unwrap_or(1);
     let cluster = if options.cluster > 0 { options.cluster } else { cluster };
     let cluster = if capability >= (9, 0) { cluster } else { 1 };
-    Tiling { exact: options.precision == Precision::F32, threads: THREADS, row_tiles, cluster, rows, trace: options.trace }
+    Tiling { exact: options.precision == Precision::F32, threads: threads(cluster), row_tiles, cluster, rows, trace: options.trace }
 }
 
 impl CudaExecutable {

@@ -154,9 +154,12 @@ impl Writer<'_> {
             2 => (2, 4),
             _ => (4, 2),
         };
+        let warps = self.tiling.threads / 32;
+        let splits = if share <= warps { (warps / share).min(blocks(depth)).ilog2() as usize } else { 0 };
         let text = format!(
-            "product<{at_once}, {ahead}, {wide}>(x, ARGUMENT(0), arguments[3].x, arguments[3].y, arguments[5].x, \
-             reinterpret_cast<const float4*>(ARGUMENT(1)), ARGUMENT(2), arguments[4].x, arguments[4].y, arguments[5].y);\n"
+            "product<{at_once}, {ahead}, {wide}>(x, ARGUMENT(0), arguments[3].x, arguments[3].y, arguments[5].x & 1, \
+             reinterpret_cast<const float4*>(ARGUMENT(1)), ARGUMENT(2), arguments[4].x, arguments[4].y, \
+             arguments[5].x & 2, arguments[5].y);\n"
         );
         let packed = Argument { base: self.bases.area(Area::Packed), offset: 4 * part.packed };
         let numbers = |x: usize, y: usize| Argument { offset: x, base: y };
@@ -166,7 +169,7 @@ impl Writer<'_> {
             places.argument(self, out),
             numbers(a.stride, depth),
             numbers(out.stride, pack.cols),
-            numbers(given.into(), (part.number > 0).into()),
+            numbers(usize::from(given) + 2 * usize::from(part.number > 0), splits),
         ];
         let columns = Share::Columns(pack.cols);
         let own = |place| Access { place, share: Share::All, writes: true };

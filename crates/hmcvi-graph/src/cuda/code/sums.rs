@@ -8,12 +8,11 @@ use super::{Grid, Launch, Writer, head};
 use crate::cuda::layout::Area;
 use crate::plan::{RowStage, Step, Term};
 
-/// Rows and columns of the block of results that a block of threads computes, rows of the batch that it
-/// multiplies at a time, and bytes of shared memory that it takes; see `sums.cu`.
+/// Rows and columns of the block of results that a block of threads computes, and rows of the batch that it
+/// multiplies at a time; see `sums.cu`.
 const TALL: usize = 128;
 const BROAD: usize = 112;
 const DEPTH: usize = 16;
-const SHARED: usize = 4 * DEPTH * (TALL + BROAD + 16) * size_of::<f32>();
 /// Most shares of a sum: beyond, adding them costs more than it saves.
 const MOST_SHARES: usize = 16;
 /// Blocks of threads that a processor runs at a time.
@@ -80,7 +79,7 @@ impl Writer<'_> {
                  accumulate(regions_{number}[i], terms_{number}, table, {parts_at}, {rows});\n}}\n"
             );
             let kernel = format!("sums_{number}");
-            self.launches.push(Launch { kernel, grid: Grid::Blocks(first), threads: 256, shared: SHARED });
+            self.launches.push(Launch { kernel, grid: Grid::Blocks(first), threads: 256, shared: 0 });
         }
         let (mut totals, mut list, mut first, mut first_part) = (String::new(), String::new(), 0, 0);
         // Large ones first: most blocks then find theirs at once.
