@@ -20,16 +20,17 @@ struct Parameters {
 impl Parameters {
     fn add(&mut self, kind: &str, name: &str, argument: Argument) {
         let number = self.arguments.len();
-        let _ = writeln!(self.text, "{kind} {name} = reinterpret_cast<{kind}>(ARGUMENT({number}));");
+        let _ = writeln!(self.text, "{kind} {name} = reinterpret_cast<{kind}>(ADDRESS({number}));");
         self.arguments.push(argument);
     }
 }
 
-/// An address: a place in the table of bases, and values behind it; or two numbers.
+/// What a step is given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Argument {
-    pub(super) base: usize,
-    pub(super) offset: usize,
+pub(super) enum Argument {
+    /// A place in the table of bases, and values behind it.
+    Address { base: usize, offset: usize },
+    Numbers(usize, usize),
 }
 
 /// A step on a tile: the text that runs it, its addresses, and what it reads and writes.
@@ -42,6 +43,9 @@ pub(super) struct Call {
     pub(super) scratch: usize,
 }
 
+/// The step behind those whose threads share columns; see `column_totals`.
+const COLUMN_TOTALS: &str = "column_totals(x, ADDRESS(0), FIRST(1), SECOND(1), FIRST(2), SECOND(2), FIRST(3) & 1, FIRST(3) & 2);\n";
+
 impl Writer<'_> {
     /// The calls that run a group on a tile: sums over columns first, since the others may overwrite
     /// what they read.
@@ -53,7 +57,7 @@ impl Writer<'_> {
             calls.push(self.by_rows(group, &by_row, places));
         }
         if !by_column.is_empty() {
-            calls.push(self.by_columns(group, &by_column, places));
+            calls.extend(self.by_columns(group, &by_column, places));
         }
         calls
     }
@@ -95,7 +99,7 @@ impl Writer<'_> {
                     format!("*p{v}")
                 }
                 Source::Gather { data, index } => {
-                    let given = |base| Argument { base, offset: 0 };
+                    let given = |base| Argument::Address { base, offset: 0 };
                     parameters.add("const unsigned char*", &format!("p{v}"), given(self.bases.data(data)));
                     parameters.add("const u32*", &format!("i{v}"), given(self.bases.index(index)));
                     format!("(float)p{v}[(size_t)i{v}[given] * {cols} + col]")
@@ -147,7 +151,7 @@ impl Writer<'_> {
         Call { label, text: parameters.text + &body, arguments: parameters.arguments, accesses, scratch: 0 }
     }
 
-    fn by_columns(&mut self, group: &Group, sinks: &[Sink], places: &mut RowPlaces) -> Call {
+    fn by_columns(&mut self, group: &Group, sinks: &[Sink], places: &mut RowPlaces) -> Vec<Call> {
         let element = Element::new(group, sinks.iter().map(|s| s.value()));
         let (cols, tile_rows) = (group.shape.cols, self.tiling.tile_rows());
         let share = Share::Columns(cols);
@@ -189,29 +193,33 @@ impl Writer<'_> {
         let unrolled = format!("#pragma unroll\nfor (int u = 0; u < {together}; ++u) {{\n{row}\n");
         let _ = writeln!(body, "{unrolled}{}}}", read(When::Each, &|v| format!("s{v}[u]")));
         let _ = write!(body, "{unrolled}{}", element.compute("[u]"));
-        let (mut after, mut totals) = (String::new(), String::new());
+        let (mut after, mut totals) = (String::new(), Vec::new());
         let mut scratch = 0;
         for (i, sink) in sinks.iter().enumerate() {
             let name = element.name(sink.value(), "[u]");
             match *sink {
                 Sink::Accumulate { into, negative, .. } => {
                     let (sum, first) = places.sum(into, cols);
-                    let to = Argument { base: self.bases.area(Area::Parts), offset: sum };
-                    parameters.add("float*", &format!("o{i}"), to);
-                    accesses.push(Access { place: Place::Sum(sum), share, writes: true });
+                    let to = Argument::Address { base: self.bases.area(Area::Parts), offset: sum };
                     let _ = writeln!(body, "if (x.first + row < x.rows) sum{i} += {name};");
-                    let sign = if negative { "-" } else { "" };
-                    let assign = if first { "=" } else { "+=" };
+                    let added = Access { place: Place::Sum(sum), share, writes: true };
                     if parts == 1 {
+                        let (sign, assign) = (if negative { "-" } else { "" }, if first { "=" } else { "+=" });
+                        parameters.add("float*", &format!("o{i}"), to);
+                        accesses.push(added);
                         let _ = writeln!(after, "o{i}[col] {assign} {sign}sum{i};");
                     } else {
-                        let at = scratch;
+                        let _ = writeln!(after, "x.scratch[{scratch} + item] = sum{i};");
+                        let flags = usize::from(first) + 2 * usize::from(negative);
+                        let numbers = [(scratch, parts), (most, cols), (flags, 0)].map(|(a, b)| Argument::Numbers(a, b));
+                        totals.push(Call {
+                            label: "totals of columns".into(),
+                            text: COLUMN_TOTALS.into(),
+                            arguments: [to].into_iter().chain(numbers).collect(),
+                            accesses: vec![Access { place: Place::Scratch, share, writes: true }, added],
+                            scratch: 0,
+                        });
                         scratch += parts * most;
-                        let _ = writeln!(after, "x.scratch[{at} + item] = sum{i};");
-                        let _ = writeln!(
-                            totals,
-                            "{{ float sum = 0.0f;\n#pragma unroll 4\nfor (int p = 0; p < {parts}; ++p) sum += x.scratch[{at} + p * {most} + col - from];\no{i}[col] {assign} {sign}sum; }}"
-                        );
                     }
                 }
                 Sink::Store(_, view) => {
@@ -226,10 +234,9 @@ impl Writer<'_> {
         let _ = writeln!(body, "}}\n}}\n{after}}}");
         if scratch > 0 {
             accesses.push(Access { place: Place::Scratch, share, writes: true });
-            body.push_str("__syncthreads();\n");
-            let _ = writeln!(body, "for (int col = from + threadIdx.x; col < to; col += THREADS) {{\n{totals}}}");
         }
         let label = format!("by columns [{cols}], {} read, {} written, {parts} parts", reads.len(), sinks.len());
-        Call { label, text: parameters.text + &body, arguments: parameters.arguments, accesses, scratch }
+        let call = Call { label, text: parameters.text + &body, arguments: parameters.arguments, accesses, scratch };
+        [call].into_iter().chain(totals).collect()
     }
 }

@@ -8,11 +8,12 @@ use super::{Grid, Launch, Writer, head};
 use crate::cuda::layout::Area;
 use crate::plan::{RowStage, Step, Term};
 
-/// Rows and columns of the block of results that a block of threads computes, and rows of the batch that it
-/// multiplies at a time; see `sums.cu`.
+/// Rows and columns of the block of results that a block of threads computes, rows of the batch that it
+/// multiplies at a time, and bytes of shared memory that it takes; see `sums.cu`.
 const TALL: usize = 128;
 const BROAD: usize = 112;
 const DEPTH: usize = 16;
+const SHARED: usize = 4 * DEPTH * (TALL + BROAD + 16) * size_of::<f32>();
 /// Most shares of a sum: beyond, adding them costs more than it saves.
 const MOST_SHARES: usize = 16;
 /// Blocks of threads that a processor runs at a time.
@@ -49,16 +50,15 @@ impl Writer<'_> {
             let shares = (terms.len() * chunks).div_ceil(each).clamp(1, MOST_SHARES);
             let to = self.parts;
             self.parts += shares * rows * cols;
-            let count = terms.len();
-            let _ = writeln!(table, "{{{first}, {first_term}, {count}, {rows}, {cols}, {across}, {shares}, {to}LL}},");
+            let (count, positive) = (terms.len(), terms.iter().filter(|t| !t.negative).count());
+            let _ = writeln!(table, "{{{first}, {first_term}, {count}, {positive}, {rows}, {cols}, {across}, {shares}, {to}LL}},");
             parts.entry(target).or_default().push(format!("{{{row}, {rows}, {shares}, {}, {to}LL}}", rows * cols));
             for term in terms.iter() {
                 let (a, b) = (places.whole(term.a), places.whole(term.b));
                 let (a_base, b_base) = (self.bases.of(term.a.base), self.bases.of(term.b.base));
-                let sign = if term.negative { "-1.0f" } else { "1.0f" };
                 let _ = writeln!(
                     terms_table,
-                    "{{{a_base}, {b_base}, {}LL, {}LL, {}LL, {}LL, {}, {}, {sign}}},",
+                    "{{{a_base}, {b_base}, {}LL, {}LL, {}LL, {}LL, {}, {}}},",
                     a.0, b.0, a.1, b.1, term.a.stride, term.b.stride
                 );
             }
@@ -79,7 +79,7 @@ impl Writer<'_> {
                  accumulate(regions_{number}[i], terms_{number}, table, {parts_at}, {rows});\n}}\n"
             );
             let kernel = format!("sums_{number}");
-            self.launches.push(Launch { kernel, grid: Grid::Blocks(first), threads: 256, shared: 0 });
+            self.launches.push(Launch { kernel, grid: Grid::Blocks(first), threads: 256, shared: SHARED });
         }
         let (mut totals, mut list, mut first, mut first_part) = (String::new(), String::new(), 0, 0);
         // Large ones first: most blocks then find theirs at once.

@@ -1,7 +1,12 @@
 // A row stage: every cluster of blocks takes a tile of rows through all steps.
 
-// An address of a step: values behind a base. All of them are in global memory.
-#define ARGUMENT(i) in_global(base[arguments[i].y] + arguments[i].x)
+// Addresses of a step, all of them in global memory: values behind a base. Lists that fit shared memory are turned
+// into pointers once; entries with NUMBERS are pairs of numbers.
+#define NUMBERS 0x80000000u
+#define FAR_ADDRESS(i) in_global(base[arguments[i].y] + arguments[i].x)
+#define NEAR_ADDRESS(i) in_global(*reinterpret_cast<float* const*>(arguments + i))
+#define FIRST(i) ((int)arguments[i].x)
+#define SECOND(i) ((int)(arguments[i].y & ~NUMBERS))
 __device__ __forceinline__ float* in_global(float* p) {
     __builtin_assume(__isGlobal(p));
     return p;
@@ -25,7 +30,13 @@ struct Tile {
 
 __device__ __forceinline__ void cluster_sync() {
 #if CLUSTER > 1
-    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+    // One warp publishes what the whole block has written.
+    __syncthreads();
+    if (threadIdx.x < 32)
+        asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+    else
+        asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 #else
     __syncthreads();
 #endif
@@ -36,6 +47,20 @@ __device__ __forceinline__ int cut(int cols, int rank) {
     if (CLUSTER == 1) return rank == 0 ? 0 : cols;
     int tiles = (cols + 7) / 8, at = tiles * rank / CLUSTER * 8;
     return at < cols ? at : cols;
+}
+
+// Adds up the threads' shares of a sum over the tile's rows: `parts` rows of the scratch memory.
+__device__ __forceinline__ void column_totals(
+    const Tile x, float* to, int at, int parts, int most, int cols, bool first, bool negative
+) {
+    int from = cut(cols, x.rank), width = cut(cols, x.rank + 1) - from;
+    for (int col = threadIdx.x; col < width; col += THREADS) {
+        float sum = 0.0f;
+#pragma unroll 4
+        for (int p = 0; p < parts; ++p) sum += x.scratch[at + p * most + col];
+        sum = negative ? -sum : sum;
+        to[from + col] = first ? sum : to[from + col] + sum;
+    }
 }
 
 // Weights are read once by each block: they must not push the tile's values out of the first-level cache.

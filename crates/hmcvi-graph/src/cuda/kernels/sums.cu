@@ -5,11 +5,10 @@ struct Term {
     long long a_offset, b_offset;
     long long a_pitch, b_pitch;  // from tile to tile
     int a_stride, b_stride;  // from row to row
-    float sign;
 };
 // Shares of one sum: blocks of TALL by BROAD results, each summed by `shares` blocks of threads.
 struct Region {
-    int first_block, first_term, terms, rows, cols, across, shares;
+    int first_block, first_term, terms, first_negative, rows, cols, across, shares;
     long long to;
 };
 // A summand of a target: `shares` copies of rows of the target, or one for each tile.
@@ -22,51 +21,52 @@ struct Total {
     long long to;
 };
 
-// Results of a block of threads, and rows of the batch that are multiplied at a time.
-constexpr int TALL = 128, BROAD = 112, DEPTH = 16;
+// Results of a block of threads, rows of the batch that are multiplied at a time, and such pieces of the
+// operands that are in shared memory or on their way.
+constexpr int TALL = 128, BROAD = 112, DEPTH = 16, PIECES = 4;
+constexpr int LEFT = TALL + 8, RIGHT = BROAD + 8, PIECE = DEPTH * (LEFT + RIGHT);
 
-// A thread's share of DEPTH rows of an operand, on its way to shared memory: fours of columns.
-template <int WIDTH>
-struct Piece {
-    static constexpr int PITCH = WIDTH + 8, FOURS = DEPTH * WIDTH / 4, EACH = (FOURS + 255) / 256;
-    float4 v[EACH];
-
-    __device__ __forceinline__ void load(const float* p, int stride, int cols, int rows) {
-        bool wide = (reinterpret_cast<size_t>(p) & 15) == 0 && stride % 4 == 0;
+// Copies up to DEPTH rows of an operand to shared memory, zeros where there are none.
+template <int WIDTH, int PITCH>
+__device__ __forceinline__ void fetch(float* to, const float* p, int stride, int cols, int rows) {
+    u32 at = (u32)__cvta_generic_to_shared(to);
+    if ((reinterpret_cast<size_t>(p) & 15) == 0 && stride % 4 == 0) {
+        constexpr int FOURS = DEPTH * WIDTH / 4;
 #pragma unroll
-        for (int i = 0; i < EACH; ++i) {
+        for (int i = 0; i < (FOURS + 255) / 256; ++i) {
             int four = threadIdx.x + i * 256, r = four / (WIDTH / 4), c = four % (WIDTH / 4) * 4;
-            const float* q = p + r * stride + c;
-            bool inside = r < rows && c < cols && (FOURS % 256 == 0 || four < FOURS);
-            v[i] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-            if (inside && wide && c + 3 < cols) {
-                v[i] = *reinterpret_cast<const float4*>(q);
-            } else if (inside) {
-                v[i].x = q[0];
-                if (c + 1 < cols) v[i].y = q[1];
-                if (c + 2 < cols) v[i].z = q[2];
-                if (c + 3 < cols) v[i].w = q[3];
-            }
-        }
-    }
-    __device__ __forceinline__ void keep(float* to) const {
-#pragma unroll
-        for (int i = 0; i < EACH; ++i) {
-            int four = threadIdx.x + i * 256, r = four / (WIDTH / 4), c = four % (WIDTH / 4) * 4;
+            int bytes = r < rows ? max(0, min(16, (cols - c) * 4)) : 0;
+            const float* q = bytes > 0 ? p + r * stride + c : p;
             if (FOURS % 256 == 0 || four < FOURS)
-                *reinterpret_cast<float4*>(to + r * PITCH + c) =
-                    make_float4(operand(v[i].x), operand(v[i].y), operand(v[i].z), operand(v[i].w));
+                asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at + (r * PITCH + c) * 4), "l"(q), "r"(bytes));
+        }
+    } else {
+#pragma unroll 1
+        for (int i = threadIdx.x; i < DEPTH * WIDTH; i += 256) {
+            int r = i / WIDTH, c = i % WIDTH, bytes = r < rows && c < cols ? 4 : 0;
+            const float* q = bytes > 0 ? p + r * stride + c : p;
+            asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(at + (r * PITCH + c) * 4), "l"(q), "r"(bytes));
         }
     }
-};
+}
+
+// As `operand`, without clearing the bits that tensor cores do not look at.
+__device__ __forceinline__ float rounded(float x) {
+#if EXACT
+    return x;
+#else
+    u32 bits = __float_as_uint(x);
+    if (fabsf(x) < __uint_as_float(0x7f800000u)) bits += 0x1000u;
+    return __uint_as_float(bits);
+#endif
+}
 
 // One share of one block of results, by 256 threads: each warp has 32 by 56 results.
 __device__ __forceinline__ void accumulate(
     const Region& region, const Term* terms, u64 const* table, float* parts, int rows
 ) {
-    typedef Piece<TALL> Left;
-    typedef Piece<BROAD> Right;
-    __shared__ float4 memory[2][DEPTH * (Left::PITCH + Right::PITCH) / 4];
+    extern __shared__ float4 memory[];
+    float* pieces = reinterpret_cast<float*>(memory);
     // Shares of the same rows run at the same time, so that their operands are read once.
     int places = (region.rows + TALL - 1) / TALL * region.across;
     int local = blockIdx.x - region.first_block, share = local / places, place = local % places;
@@ -75,35 +75,36 @@ __device__ __forceinline__ void accumulate(
     int begin = (int)((long long)all * share / region.shares), end = (int)((long long)all * (share + 1) / region.shares);
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     int m = warp % 4 * 32, n = warp / 4 * 56;
-    Left left;
-    Right right;
     int term = region.first_term + begin / chunks, chunk = begin % chunks;
-    float sign = 1.0f, next = 1.0f;
-    auto load = [&]() {
-        const Term& of = terms[term];
-        int first = chunk * DEPTH, inside = rows - first;
-        const float* a = reinterpret_cast<const float*>(table[of.a]) + of.a_offset + first / ROWS * of.a_pitch;
-        const float* b = reinterpret_cast<const float*>(table[of.b]) + of.b_offset + first / ROWS * of.b_pitch;
-        left.load(a + first % ROWS * of.a_stride + row, of.a_stride, region.rows - row, inside);
-        right.load(b + first % ROWS * of.b_stride + col, of.b_stride, region.cols - col, inside);
-        next = of.sign;
-        if (++chunk == chunks) chunk = 0, ++term;
+    auto load = [&](int at) {
+        if (at < end) {
+            const Term& of = terms[term];
+            int first = chunk * DEPTH, inside = rows - first;
+            const float* a = reinterpret_cast<const float*>(table[of.a]) + of.a_offset + first / ROWS * of.a_pitch;
+            const float* b = reinterpret_cast<const float*>(table[of.b]) + of.b_offset + first / ROWS * of.b_pitch;
+            float* to = pieces + (at - begin) % PIECES * PIECE;
+            fetch<TALL, LEFT>(to, a + first % ROWS * of.a_stride + row, of.a_stride, region.rows - row, inside);
+            fetch<BROAD, RIGHT>(to + DEPTH * LEFT, b + first % ROWS * of.b_stride + col, of.b_stride, region.cols - col, inside);
+            if (++chunk == chunks) chunk = 0, ++term;
+        }
+        asm volatile("cp.async.commit_group;");
     };
     float total[2][7][4] = {};
-    if (begin < end) load();
+    for (int i = 0; i < PIECES - 1; ++i) load(begin + i);
+    // Terms of one sign come one after the other: sums change their sign where the others begin.
+    int change = region.first_negative * chunks;
+    float sign = begin < change ? 1.0f : -1.0f;
     for (int at = begin; at < end; ++at) {
-        float* x = reinterpret_cast<float*>(memory[(at - begin) % 2]);
-        float* y = x + DEPTH * Left::PITCH;
-        left.keep(x);
-        right.keep(y);
-        // Sums are kept with the sign of their terms; terms of one sign come one after the other.
-        if (next != sign) {
-            sign = next;
+        asm volatile("cp.async.wait_group %0;" ::"n"(PIECES - 2));
+        __syncthreads();
+        load(at + PIECES - 1);
+        const float* x = pieces + (at - begin) % PIECES * PIECE;
+        const float* y = x + DEPTH * LEFT;
+        if (at == change && at > begin) {
+            sign = -1.0f;
 #pragma unroll
             for (int i = 0; i < 56; ++i) total[i / 28][i / 4 % 7][i % 4] *= -1.0f;
         }
-        __syncthreads();
-        if (at + 1 < end) load();
 #if EXACT
         // Tensor cores cut off what they add up; pieces are short and added with rounding.
         float c[2][7][4] = {};
@@ -115,14 +116,16 @@ __device__ __forceinline__ void accumulate(
             float a[2][4];
 #pragma unroll
             for (int i = 0; i < 2; ++i) {
-                const float* p = x + (k + t) * Left::PITCH + m + i * 16 + g;
-                a[i][0] = p[0], a[i][1] = p[8], a[i][2] = p[4 * Left::PITCH], a[i][3] = p[4 * Left::PITCH + 8];
+                const float* p = x + (k + t) * LEFT + m + i * 16 + g;
+                a[i][0] = rounded(p[0]), a[i][1] = rounded(p[8]);
+                a[i][2] = rounded(p[4 * LEFT]), a[i][3] = rounded(p[4 * LEFT + 8]);
             }
 #pragma unroll
             for (int j = 0; j < 7; ++j) {
-                const float* q = y + (k + t) * Right::PITCH + n + j * 8 + g;
+                const float* q = y + (k + t) * RIGHT + n + j * 8 + g;
+                float b0 = rounded(q[0]), b1 = rounded(q[4 * RIGHT]);
 #pragma unroll
-                for (int i = 0; i < 2; ++i) mma(c[i][j], a[i][0], a[i][1], a[i][2], a[i][3], q[0], q[4 * Right::PITCH]);
+                for (int i = 0; i < 2; ++i) mma(c[i][j], a[i][0], a[i][1], a[i][2], a[i][3], b0, b1);
             }
         }
 #if EXACT
