@@ -46,7 +46,9 @@ fn candidates() -> Vec<PathBuf> {
     let starts = |path: &Path, with: &str| {
         path.file_name().and_then(|n| n.to_str()).is_some_and(|n| n.starts_with(with))
     };
-    folders.extend(entries(Path::new("/usr/local")).into_iter().filter(|p| starts(p, "cuda-")).map(|p| p.join("lib64")));
+    folders.extend(
+        entries(Path::new("/usr/local")).into_iter().filter(|p| starts(p, "cuda-")).map(|p| p.join("lib64")),
+    );
     // Python packages, for a Python in one of the usual places.
     for prefix in ["/usr", "/usr/local", "/opt/venv", "/opt/torch/.venv"] {
         for python in entries(&Path::new(prefix).join("lib")).into_iter().filter(|p| starts(p, "python3")) {

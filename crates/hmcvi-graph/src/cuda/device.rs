@@ -62,7 +62,10 @@ impl CudaDevice {
     }
 
     /// Zeros on the device.
-    pub(super) fn zeros<T: DeviceRepr + ValidAsZeroBits>(&self, len: usize) -> Result<CudaSlice<T>, CudaError> {
+    pub(super) fn zeros<T: DeviceRepr + ValidAsZeroBits>(
+        &self,
+        len: usize,
+    ) -> Result<CudaSlice<T>, CudaError> {
         let wanted = (len * size_of::<T>()).div_ceil(1 << 20);
         self.stream.alloc_zeros(len.max(1)).map_err(|e| with_size(e.into(), wanted))
     }

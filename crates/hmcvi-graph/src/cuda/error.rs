@@ -29,13 +29,17 @@ pub enum CudaError {
         found: String,
     },
     /// The driver is older than the compiler's output.
-    #[error("the NVIDIA driver is too old for the CUDA {compiler} compiler that was found; update the driver, or use the CPU")]
+    #[error(
+        "the NVIDIA driver is too old for the CUDA {compiler} compiler that was found; update the driver, or use the CPU"
+    )]
     OldDriver {
         /// Version of the compiler.
         compiler: String,
     },
     /// The run-time compiler is not installed.
-    #[error("no CUDA run-time compiler was found (libnvrtc, looked in {looked_in}); install the CUDA toolkit or the Python package nvidia-cuda-nvrtc, or use the CPU")]
+    #[error(
+        "no CUDA run-time compiler was found (libnvrtc, looked in {looked_in}); install the CUDA toolkit or the Python package nvidia-cuda-nvrtc, or use the CPU"
+    )]
     NoCompiler {
         /// Where it was looked for.
         looked_in: String,
@@ -44,7 +48,9 @@ pub enum CudaError {
     #[error("kernels do not compile: {0}")]
     Compile(String),
     /// Not enough memory on the device.
-    #[error("the GPU has too little free memory ({wanted} MB more are needed); use smaller batches or the CPU")]
+    #[error(
+        "the GPU has too little free memory ({wanted} MB more are needed); use smaller batches or the CPU"
+    )]
     OutOfMemory {
         /// Megabytes that could not be had.
         wanted: usize,

@@ -14,7 +14,7 @@ use super::error::CudaError;
 use super::layout::{Area, Bases, FIRST_POINTER, RUN_WORDS, Tiling, history, small_inputs};
 use super::memory::{CudaStore, address};
 use super::{CudaIndices, CudaOptions, CudaRun, Precision};
-use crate::cpu::gathers;
+use crate::cpu::{check_size, find, gathers};
 use crate::error::RunError;
 use crate::plan::{Named, Plan};
 
@@ -71,16 +71,31 @@ pub(super) fn tiling(options: &CudaOptions, processors: usize, capability: (i32,
     let cluster = [8, 6, 4, 3, 2].into_iter().find(fits).unwrap_or(1);
     let cluster = if options.cluster > 0 { options.cluster } else { cluster };
     let cluster = if capability >= (9, 0) { cluster } else { 1 };
-    Tiling { exact: options.precision == Precision::F32, threads: threads(cluster), row_tiles, cluster, rows, trace: options.trace }
+    Tiling {
+        exact: options.precision == Precision::F32,
+        threads: threads(cluster),
+        row_tiles,
+        cluster,
+        rows,
+        trace: options.trace,
+    }
 }
 
 impl CudaExecutable {
-    pub(super) fn new(plan: Arc<Plan>, device: &CudaDevice, options: &CudaOptions) -> Result<Self, CudaError> {
+    pub(super) fn new(
+        plan: Arc<Plan>,
+        device: &CudaDevice,
+        options: &CudaOptions,
+    ) -> Result<Self, CudaError> {
         let tiling = tiling(options, device.processors, device.capability);
         let written = code::write(&plan, tiling, device.shared, device.processors);
         let (major, minor) = device.capability;
         let compiler = Compiler::get()?;
-        let code = compiler.machine_code(&written.source, &format!("sm_{major}{minor}"), options.cache.as_deref())?;
+        let code = compiler.machine_code(
+            &written.source,
+            &format!("sm_{major}{minor}"),
+            options.cache.as_deref(),
+        )?;
         let module = device.stream.context().load_module(Ptx::from_binary(code)).map_err(|e| match e.0 {
             CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION | CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU => {
                 CudaError::OldDriver { compiler: compiler.version() }
@@ -172,7 +187,8 @@ impl CudaExecutable {
             self.point_to(store)?;
         }
         self.copy_inputs(run)?;
-        let config = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (RUN_WORDS as u32, 1, 1), shared_mem_bytes: 0 };
+        let config =
+            LaunchConfig { grid_dim: (1, 1, 1), block_dim: (RUN_WORDS as u32, 1, 1), shared_mem_bytes: 0 };
         let stream = &self.device.stream;
         // SAFETY: the kernel copies the words, for which there is room.
         unsafe { stream.launch_builder(&self.set_run).arg(&mut self.words).arg(&words).launch(config)? };
@@ -195,8 +211,12 @@ impl CudaExecutable {
         }
         let mut words = Words([0; RUN_WORDS]);
         let slot = self.runs % self.history_runs;
-        words.0[..FIRST_POINTER]
-            .copy_from_slice(&[run.seed, run.step, run.row_offset, run.rows as u64 | (slot as u64) << 32]);
+        words.0[..FIRST_POINTER].copy_from_slice(&[
+            run.seed,
+            run.step,
+            run.row_offset,
+            run.rows as u64 | (slot as u64) << 32,
+        ]);
         for (i, input) in plan.inputs.iter().enumerate() {
             let values = find("input", &input.name, run.inputs)?;
             let rows = if input.shape.is_batch() { run.rows } else { input.shape.fixed_rows() };
@@ -220,9 +240,9 @@ impl CudaExecutable {
                     address(&self.device, &self.indices[i])
                 }
                 CudaIndices::Device(index, first) => {
-                    let room = index.len().saturating_sub(*first).min(run.rows);
+                    let room = index.len().saturating_sub(first).min(run.rows);
                     check_size("index", name, room, run.rows)?;
-                    index.address(*first)
+                    index.address(first)
                 }
             };
         }
@@ -277,12 +297,12 @@ impl CudaExecutable {
         for (input, memory) in self.plan.inputs.iter().zip(&mut self.inputs) {
             if let Some(memory) = memory {
                 let values = find("input", &input.name, run.inputs)?;
-                self.device.stream.memcpy_htod(*values, &mut memory.slice_mut(..values.len()))?;
+                self.device.stream.memcpy_htod(values, &mut memory.slice_mut(..values.len()))?;
             }
         }
         for (name, memory) in self.plan.indices.iter().zip(&mut self.indices) {
             if let CudaIndices::Host(values) = find("index", name, run.indices)? {
-                self.device.stream.memcpy_htod(*values, &mut memory.slice_mut(..values.len()))?;
+                self.device.stream.memcpy_htod(values, &mut memory.slice_mut(..values.len()))?;
             }
         }
         Ok(())
@@ -298,17 +318,21 @@ impl CudaExecutable {
         graph?.ok_or_else(|| CudaError::Driver("the queue captured nothing".into()))
     }
 
+    fn config(&self, launch: &Launch, tiles: usize) -> LaunchConfig {
+        let blocks = match launch.grid {
+            Grid::Blocks(n) => n,
+            Grid::Tiles => tiles * self.tiling.cluster,
+        };
+        LaunchConfig {
+            grid_dim: (blocks as u32, 1, 1),
+            block_dim: (launch.threads as u32, 1, 1),
+            shared_mem_bytes: launch.shared as u32,
+        }
+    }
+
     fn launch(&mut self, tiles: usize) -> Result<(), CudaError> {
         for (launch, function) in &self.launches {
-            let blocks = match launch.grid {
-                Grid::Blocks(n) => n,
-                Grid::Tiles => tiles * self.tiling.cluster,
-            };
-            let config = LaunchConfig {
-                grid_dim: (blocks as u32, 1, 1),
-                block_dim: (launch.threads as u32, 1, 1),
-                shared_mem_bytes: launch.shared as u32,
-            };
+            let config = self.config(launch, tiles);
             let mut builder = self.device.stream.launch_builder(function);
             // SAFETY: generated kernels stay within the memory that the layout gives them.
             unsafe { builder.arg(&self.table).arg(&self.words).launch(config)? };
@@ -324,15 +348,7 @@ impl CudaExecutable {
         let mut times = vec![Vec::new(); self.launches.len()];
         for _ in 0..repetitions.max(1) {
             for (i, (launch, function)) in self.launches.iter().enumerate() {
-                let blocks = match launch.grid {
-                    Grid::Blocks(n) => n,
-                    Grid::Tiles => tiles * self.tiling.cluster,
-                };
-                let config = LaunchConfig {
-                    grid_dim: (blocks as u32, 1, 1),
-                    block_dim: (launch.threads as u32, 1, 1),
-                    shared_mem_bytes: launch.shared as u32,
-                };
+                let config = self.config(launch, tiles);
                 let mut builder = stream.launch_builder(function);
                 builder.arg(&self.table).arg(&self.words);
                 builder.record_kernel_launch(cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT);
@@ -402,16 +418,4 @@ impl CudaExecutable {
         let found = self.plan.outputs.iter().position(|o| *o.name == *name);
         Ok(found.ok_or_else(|| RunError::Missing { kind: "output", name: name.into() })?)
     }
-}
-
-fn find<'v, V>(kind: &'static str, name: &str, given: &'v [(&str, V)]) -> Result<&'v V, RunError> {
-    let found = given.iter().find(|(n, _)| *n == name).map(|(_, values)| values);
-    found.ok_or_else(|| RunError::Missing { kind, name: name.into() })
-}
-
-fn check_size(kind: &'static str, name: &str, found: usize, expected: usize) -> Result<(), RunError> {
-    if found == expected {
-        return Ok(());
-    }
-    Err(RunError::Size { kind, name: name.into(), expected, found })
 }

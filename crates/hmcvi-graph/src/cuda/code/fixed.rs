@@ -57,11 +57,17 @@ impl Writer<'_> {
         self.kernels.push_str("Share x = {(int)blockIdx.x, reinterpret_cast<const Run*>(words)->rows};\n");
         let mut all = 0;
         for (call, blocks) in calls {
-            let _ = writeln!(self.kernels, "if (x.block < {blocks}) {{ {call} return; }}\nx.block -= {blocks};");
+            let _ =
+                writeln!(self.kernels, "if (x.block < {blocks}) {{ {call} return; }}\nx.block -= {blocks};");
             all += blocks;
         }
         self.kernels.push_str("}\n");
-        self.launches.push(Launch { kernel: name.into(), grid: Grid::Blocks(all), threads: THREADS, shared: 0 });
+        self.launches.push(Launch {
+            kernel: name.into(),
+            grid: Grid::Blocks(all),
+            threads: THREADS,
+            shared: 0,
+        });
     }
 
     fn address(&self, view: View) -> String {
@@ -130,7 +136,8 @@ impl Writer<'_> {
                 let (base, len) = (self.bases.area(Area::History), places.1);
                 let _ = write!(list, ", float* h{i}");
                 let slot = "(size_t)reinterpret_cast<const Run*>(words)->slot";
-                let _ = write!(arguments, ", reinterpret_cast<float*>(table[{base}]) + {slot} * {len} + {at}");
+                let _ =
+                    write!(arguments, ", reinterpret_cast<float*>(table[{base}]) + {slot} * {len} + {at}");
                 let _ = writeln!(stores, "h{i}[at] = {name};");
             }
         }
@@ -144,7 +151,9 @@ impl Writer<'_> {
         let (rows, cols) = (group.shape.fixed_rows(), group.shape.cols);
         for sink in &group.sinks {
             let (value, view) = match *sink {
-                Sink::SumCols(value, view) | Sink::LogSumExp(value, view) | Sink::SumRows(value, view) => (value, view),
+                Sink::SumCols(value, view) | Sink::LogSumExp(value, view) | Sink::SumRows(value, view) => {
+                    (value, view)
+                }
                 _ => continue,
             };
             let element = Element::new(group, [value].into_iter());
@@ -158,24 +167,35 @@ impl Writer<'_> {
             inner.push_str(&element.compute(""));
             let name = element.name(value, "");
             let over = |of: &str| {
-                format!("#pragma unroll 4\nfor (int col = threadIdx.x % 32; col < {cols}; col += 32) {{\n{inner}{of}\n}}\n")
+                format!(
+                    "#pragma unroll 4\nfor (int col = threadIdx.x % 32; col < {cols}; col += 32) {{\n{inner}{of}\n}}\n"
+                )
             };
             let warp = format!(
                 "int row = x.block * {} + threadIdx.x / 32;\nif (row >= {rows}) return;\n",
                 THREADS / 32
             );
-            let last = |value: &str| format!("if (threadIdx.x % 32 == 0) o[row * {}] = {value};\n", view.stride);
+            let last =
+                |value: &str| format!("if (threadIdx.x % 32 == 0) o[row * {}] = {value};\n", view.stride);
             let (body, blocks) = match sink {
                 Sink::SumCols(..) => {
                     let sum = over(&format!("sum += {name};"));
-                    (format!("{warp}float sum = 0.0f;\n{sum}sum = warp_sum(sum);\n{}", last("sum")), rows.div_ceil(THREADS / 32))
+                    (
+                        format!("{warp}float sum = 0.0f;\n{sum}sum = warp_sum(sum);\n{}", last("sum")),
+                        rows.div_ceil(THREADS / 32),
+                    )
                 }
                 Sink::LogSumExp(..) => {
                     let most = over(&format!("most = f_max(most, {name});"));
                     let sum = over(&format!("sum += expf({name} - most);"));
                     let start = "float most = -__uint_as_float(0x7f800000u), sum = 0.0f;\n";
                     let end = last("log_sum(most, sum)");
-                    (format!("{warp}{start}{most}most = warp_max(most);\n{sum}sum = warp_sum(sum);\n{end}"), rows.div_ceil(THREADS / 32))
+                    (
+                        format!(
+                            "{warp}{start}{most}most = warp_max(most);\n{sum}sum = warp_sum(sum);\n{end}"
+                        ),
+                        rows.div_ceil(THREADS / 32),
+                    )
                 }
                 _ => {
                     let body = format!(

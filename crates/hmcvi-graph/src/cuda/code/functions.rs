@@ -17,7 +17,8 @@ impl Functions {
         let text = &mut self.text;
         entry
             .or_insert_with_key(|(parameters, body)| {
-                let _ = writeln!(text, "static __device__ __noinline__ void {next}({parameters}) {{\n{body}}}");
+                let _ =
+                    writeln!(text, "static __device__ __noinline__ void {next}({parameters}) {{\n{body}}}");
                 next
             })
             .clone()

@@ -29,7 +29,10 @@ impl Parameters {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Argument {
     /// A place in the table of bases, and values behind it.
-    Address { base: usize, offset: usize },
+    Address {
+        base: usize,
+        offset: usize,
+    },
     Numbers(usize, usize),
 }
 
@@ -43,9 +46,6 @@ pub(super) struct Call {
     pub(super) scratch: usize,
 }
 
-/// The step behind those whose threads share columns; see `column_totals`.
-const COLUMN_TOTALS: &str = "column_totals(x, ADDRESS(0), FIRST(1), SECOND(1), FIRST(2), SECOND(2), FIRST(3) & 1, FIRST(3) & 2);\n";
-
 impl Writer<'_> {
     /// The calls that run a group on a tile: sums over columns first, since the others may overwrite
     /// what they read.
@@ -57,7 +57,7 @@ impl Writer<'_> {
             calls.push(self.by_rows(group, &by_row, places));
         }
         if !by_column.is_empty() {
-            calls.extend(self.by_columns(group, &by_column, places));
+            calls.push(self.by_columns(group, &by_column, places));
         }
         calls
     }
@@ -124,7 +124,10 @@ impl Writer<'_> {
         let value = format!("{}{}{}", read(When::Column), read(When::Each), element.compute(""));
         let cols = group.shape.cols;
         let over = |inner: String| {
-            format!("#pragma unroll {}\nfor (int col = lane; col < {cols}; col += 32) {{\n{value}{inner}}}\n", if cols > 128 { 4 } else { 1 })
+            format!(
+                "#pragma unroll {}\nfor (int col = lane; col < {cols}; col += 32) {{\n{value}{inner}}}\n",
+                if cols > 128 { 4 } else { 1 }
+            )
         };
         let mut body = String::new();
         body.push_str("int lane = threadIdx.x % 32, from = x.rank * ROWS / CLUSTER, to = (x.rank + 1) * ROWS / CLUSTER;\n");
@@ -137,12 +140,21 @@ impl Writer<'_> {
             parameters.add("float*", &format!("o{i}"), places.argument(self, view));
             accesses.extend(places.access(view, 1, Share::Rows, true));
             if let Sink::SumCols(..) = sink {
-                let _ = writeln!(body, "{{ float sum = 0.0f;\n{}sum = warp_sum(sum);", over(format!("sum += {name};\n")));
+                let _ = writeln!(
+                    body,
+                    "{{ float sum = 0.0f;\n{}sum = warp_sum(sum);",
+                    over(format!("sum += {name};\n"))
+                );
                 let _ = writeln!(body, "if (lane == 0) o{i}[row * {}] = sum; }}", view.stride);
             } else {
                 let _ = writeln!(body, "{{ float most = -__uint_as_float(0x7f800000u), sum = 0.0f;");
-                let _ = writeln!(body, "{}most = warp_max(most);", over(format!("most = f_max(most, {name});\n")));
-                let _ = writeln!(body, "{}sum = warp_sum(sum);", over(format!("sum += expf({name} - most);\n")));
+                let _ = writeln!(
+                    body,
+                    "{}most = warp_max(most);",
+                    over(format!("most = f_max(most, {name});\n"))
+                );
+                let _ =
+                    writeln!(body, "{}sum = warp_sum(sum);", over(format!("sum += expf({name} - most);\n")));
                 let _ = writeln!(body, "if (lane == 0) o{i}[row * {}] = log_sum(most, sum); }}", view.stride);
             }
         }
@@ -151,7 +163,7 @@ impl Writer<'_> {
         Call { label, text: parameters.text + &body, arguments: parameters.arguments, accesses, scratch: 0 }
     }
 
-    fn by_columns(&mut self, group: &Group, sinks: &[Sink], places: &mut RowPlaces) -> Vec<Call> {
+    fn by_columns(&mut self, group: &Group, sinks: &[Sink], places: &mut RowPlaces) -> Call {
         let element = Element::new(group, sinks.iter().map(|s| s.value()));
         let (cols, tile_rows) = (group.shape.cols, self.tiling.tile_rows());
         let share = Share::Columns(cols);
@@ -179,7 +191,8 @@ impl Writer<'_> {
         };
         body.push_str(&read(When::Once, &|v| format!("float s{v}")));
         let _ = writeln!(body, "for (int item = threadIdx.x; item < {}; item += THREADS) {{", most * parts);
-        let _ = writeln!(body, "int part = item / {most}, col = from + item % {most};\nif (col >= to) continue;");
+        let _ =
+            writeln!(body, "int part = item / {most}, col = from + item % {most};\nif (col >= to) continue;");
         body.push_str(&read(When::Column, &|v| format!("float s{v}")));
         let sums = || sinks.iter().enumerate().filter(|(_, s)| matches!(s, Sink::Accumulate { .. }));
         for (i, _) in sums() {
@@ -189,11 +202,13 @@ impl Writer<'_> {
         for (v, _) in element.each() {
             let _ = writeln!(body, "float s{v}[{together}];");
         }
-        let row = format!("int row = part * {span} + base + u, given = min(row, x.rows - 1 - x.first); (void)given;");
+        let row = format!(
+            "int row = part * {span} + base + u, given = min(row, x.rows - 1 - x.first); (void)given;"
+        );
         let unrolled = format!("#pragma unroll\nfor (int u = 0; u < {together}; ++u) {{\n{row}\n");
         let _ = writeln!(body, "{unrolled}{}}}", read(When::Each, &|v| format!("s{v}[u]")));
         let _ = write!(body, "{unrolled}{}", element.compute("[u]"));
-        let (mut after, mut totals) = (String::new(), Vec::new());
+        let (mut after, mut totals) = (String::new(), String::new());
         let mut scratch = 0;
         for (i, sink) in sinks.iter().enumerate() {
             let name = element.name(sink.value(), "[u]");
@@ -202,30 +217,29 @@ impl Writer<'_> {
                     let (sum, first) = places.sum(into, cols);
                     let to = Argument::Address { base: self.bases.area(Area::Parts), offset: sum };
                     let _ = writeln!(body, "if (x.first + row < x.rows) sum{i} += {name};");
-                    let added = Access { place: Place::Sum(sum), share, writes: true };
+                    parameters.add("float*", &format!("o{i}"), to);
+                    accesses.push(Access { place: Place::Sum(sum), share, writes: true });
                     if parts == 1 {
-                        let (sign, assign) = (if negative { "-" } else { "" }, if first { "=" } else { "+=" });
-                        parameters.add("float*", &format!("o{i}"), to);
-                        accesses.push(added);
+                        let (sign, assign) =
+                            (if negative { "-" } else { "" }, if first { "=" } else { "+=" });
                         let _ = writeln!(after, "o{i}[col] {assign} {sign}sum{i};");
                     } else {
                         let _ = writeln!(after, "x.scratch[{scratch} + item] = sum{i};");
-                        let flags = usize::from(first) + 2 * usize::from(negative);
-                        let numbers = [(scratch, parts), (most, cols), (flags, 0)].map(|(a, b)| Argument::Numbers(a, b));
-                        totals.push(Call {
-                            label: "totals of columns".into(),
-                            text: COLUMN_TOTALS.into(),
-                            arguments: [to].into_iter().chain(numbers).collect(),
-                            accesses: vec![Access { place: Place::Scratch, share, writes: true }, added],
-                            scratch: 0,
-                        });
+                        let _ = writeln!(
+                            totals,
+                            "column_totals(x, o{i}, {scratch}, {parts}, {most}, {cols}, {first}, {negative});"
+                        );
                         scratch += parts * most;
                     }
                 }
                 Sink::Store(_, view) => {
                     parameters.add("float*", &format!("o{i}"), places.argument(self, view));
                     accesses.extend(places.access(view, cols, share, true));
-                    let guard = if matches!(view.base, Base::Output(_)) { "if (x.first + row < x.rows) " } else { "" };
+                    let guard = if matches!(view.base, Base::Output(_)) {
+                        "if (x.first + row < x.rows) "
+                    } else {
+                        ""
+                    };
                     let _ = writeln!(body, "{guard}o{i}[row * {} + col] = {name};", view.stride);
                 }
                 _ => unreachable!("sums over columns run by rows; fixed shapes have no tiles"),
@@ -234,9 +248,10 @@ impl Writer<'_> {
         let _ = writeln!(body, "}}\n}}\n{after}}}");
         if scratch > 0 {
             accesses.push(Access { place: Place::Scratch, share, writes: true });
+            let _ = write!(body, "__syncthreads();\n{totals}");
         }
-        let label = format!("by columns [{cols}], {} read, {} written, {parts} parts", reads.len(), sinks.len());
-        let call = Call { label, text: parameters.text + &body, arguments: parameters.arguments, accesses, scratch };
-        [call].into_iter().chain(totals).collect()
+        let label =
+            format!("by columns [{cols}], {} read, {} written, {parts} parts", reads.len(), sinks.len());
+        Call { label, text: parameters.text + &body, arguments: parameters.arguments, accesses, scratch }
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
+use super::group::{Argument, Call};
 use super::hazards::{Access, Hazards, Place, Share, Wait};
 use super::{Grid, Launch, Writer, head};
-use super::group::{Argument, Call};
 use crate::cuda::layout::{Area, FIRST_POINTER, fixed_offset};
 use crate::plan::{Base, Block, Named, Pack, RowStage, Step, View};
 
@@ -118,7 +118,10 @@ impl Writer<'_> {
                 let offset = fixed_offset(self.plan, pack.view) + from * row;
                 let size = blocks(depth) * pack.cols.div_ceil(8) * 32;
                 let (base, cols, blocks) = (self.bases.of(pack.view.base), pack.cols, blocks(depth));
-                let _ = writeln!(table, "{{{first}, {base}, {offset}, {row}, {col}, {depth}, {cols}, {blocks}, {at}, {size}}},");
+                let _ = writeln!(
+                    table,
+                    "{{{first}, {base}, {offset}, {row}, {col}, {depth}, {cols}, {blocks}, {at}, {size}}},"
+                );
                 parts.push(at);
                 at += size;
                 first += size.div_ceil(256);
@@ -145,7 +148,7 @@ impl Writer<'_> {
         let from = part.number * part.depth;
         let depth = part.depth.min(pack.depth - from);
         let left = View { offset: a.offset + from, ..a };
-        let wide = if left.offset % 4 == 0 && a.stride % 4 == 0 && depth % 4 == 0 { 4 } else { 1 };
+        let wide = if [left.offset, a.stride, depth].iter().all(|n| n.is_multiple_of(4)) { 4 } else { 1 };
         let given = matches!(a.base, Base::Input(_));
         // Tiles that a warp takes at a time, and blocks whose weights it has on their way.
         let share = pack.cols.div_ceil(8).div_ceil(self.tiling.cluster);
@@ -181,7 +184,14 @@ impl Writer<'_> {
     /// Writes the kernel: a loop over the steps, whose texts are cases of one switch. Steps with the same
     /// text differ in their addresses only, which come from a list. Returns the values of shared memory
     /// that the lists take.
-    fn rows_kernel(&mut self, number: usize, calls: &[Call], used: usize, scratch: usize, places: &RowPlaces) -> usize {
+    fn rows_kernel(
+        &mut self,
+        number: usize,
+        calls: &[Call],
+        used: usize,
+        scratch: usize,
+        places: &RowPlaces,
+    ) -> usize {
         let (mut cases, mut known) = (String::new(), HashMap::new());
         let (mut steps, mut list, mut count) = (String::new(), String::new(), 0);
         let mut hazards = Hazards::default();
@@ -209,7 +219,10 @@ impl Writer<'_> {
         let words = 4 * calls.len() + 2 * count;
         let near = (used + words) * size_of::<f32>() <= self.shared.min(160 << 10);
         let _ = writeln!(self.kernels, "static __device__ const int4 steps_{number}[] = {{{steps}}};");
-        let _ = writeln!(self.kernels, "static __device__ const uint2 arguments_{number}[] = {{{list}{{0u, 0u}}}};");
+        let _ = writeln!(
+            self.kernels,
+            "static __device__ const uint2 arguments_{number}[] = {{{list}{{0u, 0u}}}};"
+        );
         let cluster = self.tiling.cluster;
         let cluster = if cluster > 1 { format!("__cluster_dims__({cluster}, 1, 1)") } else { String::new() };
         let text = &mut self.kernels;
@@ -238,7 +251,10 @@ impl Writer<'_> {
                 calls.len()
             );
         } else {
-            let _ = writeln!(text, "const int4* steps = steps_{number};\nconst uint2* list = arguments_{number};");
+            let _ = writeln!(
+                text,
+                "const int4* steps = steps_{number};\nconst uint2* list = arguments_{number};"
+            );
         }
         text.push_str("__syncthreads();\nif (threadIdx.x == 0) {\n");
         // What belongs to rows begins with those of the tile.
@@ -247,7 +263,10 @@ impl Writer<'_> {
         };
         let tile = places.width * places.tile_rows;
         advance(self.bases.area(Area::Tiles), format!("(size_t)x.index * {tile}"));
-        advance(self.bases.area(Area::Parts), format!("{} + (size_t)x.index * {}", self.parts, places.sums_len));
+        advance(
+            self.bases.area(Area::Parts),
+            format!("{} + (size_t)x.index * {}", self.parts, places.sums_len),
+        );
         let rows = |named: &Named| format!("(size_t)x.first * {}", named.shape.cols);
         for (i, input) in self.plan.inputs.iter().enumerate().filter(|(_, n)| n.shape.is_batch()) {
             advance(self.bases.input(i), rows(input));

@@ -51,8 +51,14 @@ impl Writer<'_> {
             let to = self.parts;
             self.parts += shares * rows * cols;
             let (count, positive) = (terms.len(), terms.iter().filter(|t| !t.negative).count());
-            let _ = writeln!(table, "{{{first}, {first_term}, {count}, {positive}, {rows}, {cols}, {across}, {shares}, {to}LL}},");
-            parts.entry(target).or_default().push(format!("{{{row}, {rows}, {shares}, {}, {to}LL}}", rows * cols));
+            let _ = writeln!(
+                table,
+                "{{{first}, {first_term}, {count}, {positive}, {rows}, {cols}, {across}, {shares}, {to}LL}},"
+            );
+            parts
+                .entry(target)
+                .or_default()
+                .push(format!("{{{row}, {rows}, {shares}, {}, {to}LL}}", rows * cols));
             for term in terms.iter() {
                 let (a, b) = (places.whole(term.a), places.whole(term.b));
                 let (a_base, b_base) = (self.bases.of(term.a.base), self.bases.of(term.b.base));
@@ -70,7 +76,10 @@ impl Writer<'_> {
         let rows = "reinterpret_cast<const Run*>(words)->rows";
         if !regions.is_empty() {
             let count = regions.len();
-            let _ = write!(self.kernels, "static __device__ const Term terms_{number}[] = {{\n{terms_table}}};\n");
+            let _ = write!(
+                self.kernels,
+                "static __device__ const Term terms_{number}[] = {{\n{terms_table}}};\n"
+            );
             let _ = write!(self.kernels, "__constant__ Region regions_{number}[] = {{\n{table}}};\n");
             self.kernels.push_str(&head(&format!("sums_{number}"), "__launch_bounds__(256, 2)"));
             let _ = write!(
@@ -84,11 +93,17 @@ impl Writer<'_> {
         let (mut totals, mut list, mut first, mut first_part) = (String::new(), String::new(), 0, 0);
         // Large ones first: most blocks then find theirs at once.
         let mut by_size: Vec<_> = parts.iter().collect();
-        by_size.sort_by_key(|(t, _)| std::cmp::Reverse(self.plan.targets[**t].rows * self.plan.targets[**t].cols));
+        by_size.sort_by_key(|(t, _)| {
+            std::cmp::Reverse(self.plan.targets[**t].rows * self.plan.targets[**t].cols)
+        });
         for (&target, parts) in by_size {
             let t = &self.plan.targets[target];
             let count = parts.len();
-            let _ = writeln!(totals, "{{{first}, {}, {}, {first_part}, {count}, {}LL}},", t.rows, t.cols, t.offset);
+            let _ = writeln!(
+                totals,
+                "{{{first}, {}, {}, {first_part}, {count}, {}LL}},",
+                t.rows, t.cols, t.offset
+            );
             let _ = writeln!(list, "{},", parts.join(", "));
             first += (t.rows * t.cols).div_ceil(256);
             first_part += count;

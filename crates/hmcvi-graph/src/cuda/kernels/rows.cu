@@ -30,13 +30,7 @@ struct Tile {
 
 __device__ __forceinline__ void cluster_sync() {
 #if CLUSTER > 1
-    // One warp publishes what the whole block has written.
-    __syncthreads();
-    if (threadIdx.x < 32)
-        asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
-    else
-        asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
-    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 #else
     __syncthreads();
 #endif
