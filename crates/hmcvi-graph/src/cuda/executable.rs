@@ -206,6 +206,9 @@ impl CudaExecutable {
     /// Checks everything that is given, and describes the run.
     fn bind(&self, store: &CudaStore, run: &CudaRun<'_>) -> Result<Words, CudaError> {
         let plan = &self.plan;
+        if !store.device.is_same_queue(&self.device) {
+            return Err(CudaError::OtherQueue { what: "the parameters" });
+        }
         if run.rows == 0 || run.rows > self.tiling.rows {
             return Err(RunError::Rows { found: run.rows, most: self.tiling.rows }.into());
         }
@@ -240,6 +243,9 @@ impl CudaExecutable {
                     address(&self.device, &self.indices[i])
                 }
                 CudaIndices::Device(index, first) => {
+                    if !index.device.is_same_queue(&self.device) {
+                        return Err(CudaError::OtherQueue { what: "the indices" });
+                    }
                     let room = index.len().saturating_sub(first).min(run.rows);
                     check_size("index", name, room, run.rows)?;
                     index.address(first)
