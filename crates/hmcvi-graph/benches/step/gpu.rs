@@ -28,7 +28,11 @@ pub fn measure(arguments: &Arguments, program: &Program) {
             continue;
         }
         let device = CudaDevice::new(0).unwrap_or_else(|why| panic!("{why}"));
-        one_batch(arguments, program, &device, &options);
+        if arguments.jobs > 1 {
+            side_by_side(arguments, program, &device, &options);
+        } else {
+            one_batch(arguments, program, &device, &options);
+        }
     }
 }
 
@@ -37,13 +41,7 @@ fn one_batch(arguments: &Arguments, program: &Program, device: &CudaDevice, opti
     let start = Instant::now();
     let executable = program.on_cuda(device, options).unwrap_or_else(|why| panic!("{why}"));
     let prepared = start.elapsed().as_secs_f64();
-    let mut ours = Ours {
-        executable,
-        store: CudaStore::upload(device, &model::initial_store(arguments.sizes)).unwrap(),
-        images: CudaData::upload(device, &images(arguments.sizes)).unwrap(),
-        index: CudaIndex::upload(device, &index(batch)).unwrap(),
-        step: 0,
-    };
+    let mut ours = Ours::new(arguments, device, executable);
     let precision = if arguments.exact { "highest" } else { "tf32" };
     let mut peers: Vec<Peer> = match &arguments.peer {
         Some(python) => ["scan", "unroll"].map(|l| Peer::start(python, l, arguments, precision)).into(),
@@ -120,24 +118,66 @@ struct Ours {
 }
 
 impl Ours {
+    fn new(arguments: &Arguments, device: &CudaDevice, executable: CudaExecutable) -> Self {
+        Ours {
+            store: CudaStore::upload(device, &model::initial_store(arguments.sizes)).unwrap(),
+            images: CudaData::upload(device, &images(arguments.sizes)).unwrap(),
+            index: CudaIndex::upload(device, &index(executable.rows())).unwrap(),
+            executable,
+            step: 0,
+        }
+    }
+
+    /// Queues a step.
+    fn run(&mut self) {
+        self.step += 1;
+        let run = CudaRun {
+            rows: self.executable.rows(),
+            inputs: &[("learning_rate", &[1e-4]), ("count", &[self.step as f32])],
+            data: &[("images", &self.images)],
+            indices: &[("batch", CudaIndices::Device(&self.index, 0))],
+            seed: 7,
+            step: self.step,
+            row_offset: 0,
+        };
+        self.executable.run(&mut self.store, &run).expect("the run is complete");
+    }
+
     /// Seconds per step, of steps that are queued without waiting.
     fn time(&mut self, steps: usize) -> f64 {
         self.executable.synchronise().unwrap();
         let start = Instant::now();
-        for _ in 0..steps {
-            self.step += 1;
-            let run = CudaRun {
-                rows: self.executable.rows(),
-                inputs: &[("learning_rate", &[1e-4]), ("count", &[self.step as f32])],
-                data: &[("images", &self.images)],
-                indices: &[("batch", CudaIndices::Device(&self.index, 0))],
-                seed: 7,
-                step: self.step,
-                row_offset: 0,
-            };
-            self.executable.run(&mut self.store, &run).expect("the run is complete");
-        }
+        (0..steps).for_each(|_| self.run());
         self.executable.synchronise().unwrap();
         start.elapsed().as_secs_f64() / steps as f64
     }
+}
+
+/// Times several runs on queues of their own, one after the other and side by side.
+fn side_by_side(arguments: &Arguments, program: &Program, device: &CudaDevice, options: &CudaOptions) {
+    let mut jobs: Vec<Ours> = (0..arguments.jobs)
+        .map(|_| {
+            let queue = device.another_queue().unwrap();
+            let executable = program.on_cuda(&queue, options).unwrap_or_else(|why| panic!("{why}"));
+            Ours::new(arguments, &queue, executable)
+        })
+        .collect();
+    let steps = (REPETITION / jobs.iter_mut().map(|job| job.time(20)).fold(0.0, f64::max)).ceil() as usize;
+    let (mut apart, mut together) = (Vec::new(), Vec::new());
+    for _ in 0..arguments.rounds {
+        apart.push(jobs.iter_mut().map(|job| job.time(steps)).sum());
+        let start = Instant::now();
+        for _ in 0..steps {
+            jobs.iter_mut().for_each(Ours::run);
+        }
+        jobs.iter().for_each(|job| job.executable.synchronise().unwrap());
+        together.push(start.elapsed().as_secs_f64() / steps as f64);
+    }
+    let record = serde_json::json!({
+        "device": device.name(), "batch": options.rows, "jobs": arguments.jobs,
+        "hmc_steps": arguments.sizes.hmc_steps, "leapfrog_steps": arguments.sizes.leapfrog_steps,
+        "ms_apart": 1e3 * median(&apart), "ms_together": 1e3 * median(&together),
+        "times_sooner": median(&ratios(&apart, &together)),
+    });
+    println!("{record}");
 }

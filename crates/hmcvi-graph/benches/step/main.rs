@@ -26,7 +26,7 @@ usage: cargo bench --bench step -- [--batch 100,500] [--hmc-steps 3] [--leapfrog
   [--threads 2] [--tile-rows N] [--rounds 7] [--peer PYTHON] [--peer-script jax_step.py] [--serve]
   [--json] [--list] [--graphviz]
 with the feature cuda: [--device cuda] [--precision tf32|f32] [--row-tiles N] [--cluster N]
-  [--cache FOLDER] [--trace] [--cuda-source]";
+  [--cache FOLDER] [--jobs N] [--trace] [--cuda-source]";
 
 struct Arguments {
     batches: Vec<usize>,
@@ -47,6 +47,7 @@ struct Arguments {
     cluster: usize,
     cache: Option<String>,
     trace: bool,
+    jobs: usize,
 }
 
 fn parse() -> Result<Arguments, String> {
@@ -69,6 +70,7 @@ fn parse() -> Result<Arguments, String> {
         cluster: 0,
         cache: None,
         trace: false,
+        jobs: 1,
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -91,6 +93,7 @@ fn parse() -> Result<Arguments, String> {
             "--row-tiles" => a.row_tiles = number(value()?)?,
             "--cluster" => a.cluster = number(value()?)?,
             "--cache" => a.cache = Some(value()?),
+            "--jobs" => a.jobs = number(value()?)?,
             "--trace" => a.trace = true,
             "--cuda-source" => a.cuda_source = true,
             "--json" => a.json = true,

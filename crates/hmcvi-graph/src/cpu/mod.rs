@@ -404,12 +404,19 @@ pub(crate) fn gathers(plan: &Plan) -> impl Iterator<Item = (usize, usize)> + '_ 
     })
 }
 
-fn find<'v, V: ?Sized>(kind: &'static str, name: &str, given: &[(&str, &'v V)]) -> Result<&'v V, RunError> {
+/// What is given under a name.
+pub(crate) fn find<V: Copy>(kind: &'static str, name: &str, given: &[(&str, V)]) -> Result<V, RunError> {
     let found = given.iter().find(|(n, _)| *n == name).map(|(_, values)| *values);
     found.ok_or_else(|| RunError::Missing { kind, name: name.into() })
 }
 
-fn check_size(kind: &'static str, name: &str, found: usize, expected: usize) -> Result<(), RunError> {
+/// Requires a number of values.
+pub(crate) fn check_size(
+    kind: &'static str,
+    name: &str,
+    found: usize,
+    expected: usize,
+) -> Result<(), RunError> {
     if found == expected {
         return Ok(());
     }

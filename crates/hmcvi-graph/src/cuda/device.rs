@@ -61,6 +61,11 @@ impl CudaDevice {
         Ok(self.stream.synchronize()?)
     }
 
+    /// Whether both are the same queue.
+    pub(super) fn is_same_queue(&self, other: &CudaDevice) -> bool {
+        Arc::ptr_eq(&self.stream, &other.stream)
+    }
+
     /// Zeros on the device.
     pub(super) fn zeros<T: DeviceRepr + ValidAsZeroBits>(
         &self,

@@ -55,6 +55,14 @@ pub enum CudaError {
         /// Megabytes that could not be had.
         wanted: usize,
     },
+    /// Parameters or indices of another queue, whose work is not in order with this one's.
+    #[error(
+        "{what} were uploaded to another queue of the GPU; upload them with the device that the program runs on"
+    )]
+    OtherQueue {
+        /// What they are.
+        what: &'static str,
+    },
     /// What is given does not fit the program.
     #[error(transparent)]
     Run(#[from] RunError),

@@ -14,7 +14,7 @@ use super::error::CudaError;
 use super::layout::{Area, Bases, FIRST_POINTER, RUN_WORDS, Tiling, history, small_inputs};
 use super::memory::{CudaStore, address};
 use super::{CudaIndices, CudaOptions, CudaRun, Precision};
-use crate::cpu::gathers;
+use crate::cpu::{check_size, find, gathers};
 use crate::error::RunError;
 use crate::plan::{Named, Plan};
 
@@ -56,23 +56,24 @@ pub struct CudaExecutable {
     rows: usize,
 }
 
-/// Threads of a block of the row stages.
-const THREADS: usize = 512;
+/// Threads of a block of the row stages: few where many blocks share a tile, since each has little to do.
+fn threads(cluster: usize) -> usize {
+    if cluster >= 4 { 256 } else { 512 }
+}
 
 /// How rows are divided: many processors to a tile for small batches, one for large ones.
 pub(super) fn tiling(options: &CudaOptions, processors: usize, capability: (i32, i32)) -> Tiling {
     let rows = options.rows.max(1);
     let row_tiles = if options.row_tiles > 0 { options.row_tiles } else { 1 };
     let tiles = rows.div_ceil(16 * row_tiles);
-    let mut cluster = 1;
-    while cluster < 8 && 2 * cluster * tiles <= processors {
-        cluster *= 2;
-    }
+    // A cluster's blocks must be neighbours on the chip, so a quarter of it can be out of reach.
+    let fits = |cluster: &usize| 4 * cluster * tiles <= 3 * processors;
+    let cluster = [8, 6, 4, 3, 2].into_iter().find(fits).unwrap_or(1);
     let cluster = if options.cluster > 0 { options.cluster } else { cluster };
     let cluster = if capability >= (9, 0) { cluster } else { 1 };
     Tiling {
         exact: options.precision == Precision::F32,
-        threads: THREADS,
+        threads: threads(cluster),
         row_tiles,
         cluster,
         rows,
@@ -205,6 +206,9 @@ impl CudaExecutable {
     /// Checks everything that is given, and describes the run.
     fn bind(&self, store: &CudaStore, run: &CudaRun<'_>) -> Result<Words, CudaError> {
         let plan = &self.plan;
+        if !store.device.is_same_queue(&self.device) {
+            return Err(CudaError::OtherQueue { what: "the parameters" });
+        }
         if run.rows == 0 || run.rows > self.tiling.rows {
             return Err(RunError::Rows { found: run.rows, most: self.tiling.rows }.into());
         }
@@ -239,9 +243,12 @@ impl CudaExecutable {
                     address(&self.device, &self.indices[i])
                 }
                 CudaIndices::Device(index, first) => {
-                    let room = index.len().saturating_sub(*first).min(run.rows);
+                    if !index.device.is_same_queue(&self.device) {
+                        return Err(CudaError::OtherQueue { what: "the indices" });
+                    }
+                    let room = index.len().saturating_sub(first).min(run.rows);
                     check_size("index", name, room, run.rows)?;
-                    index.address(*first)
+                    index.address(first)
                 }
             };
         }
@@ -296,12 +303,12 @@ impl CudaExecutable {
         for (input, memory) in self.plan.inputs.iter().zip(&mut self.inputs) {
             if let Some(memory) = memory {
                 let values = find("input", &input.name, run.inputs)?;
-                self.device.stream.memcpy_htod(*values, &mut memory.slice_mut(..values.len()))?;
+                self.device.stream.memcpy_htod(values, &mut memory.slice_mut(..values.len()))?;
             }
         }
         for (name, memory) in self.plan.indices.iter().zip(&mut self.indices) {
             if let CudaIndices::Host(values) = find("index", name, run.indices)? {
-                self.device.stream.memcpy_htod(*values, &mut memory.slice_mut(..values.len()))?;
+                self.device.stream.memcpy_htod(values, &mut memory.slice_mut(..values.len()))?;
             }
         }
         Ok(())
@@ -317,17 +324,21 @@ impl CudaExecutable {
         graph?.ok_or_else(|| CudaError::Driver("the queue captured nothing".into()))
     }
 
+    fn config(&self, launch: &Launch, tiles: usize) -> LaunchConfig {
+        let blocks = match launch.grid {
+            Grid::Blocks(n) => n,
+            Grid::Tiles => tiles * self.tiling.cluster,
+        };
+        LaunchConfig {
+            grid_dim: (blocks as u32, 1, 1),
+            block_dim: (launch.threads as u32, 1, 1),
+            shared_mem_bytes: launch.shared as u32,
+        }
+    }
+
     fn launch(&mut self, tiles: usize) -> Result<(), CudaError> {
         for (launch, function) in &self.launches {
-            let blocks = match launch.grid {
-                Grid::Blocks(n) => n,
-                Grid::Tiles => tiles * self.tiling.cluster,
-            };
-            let config = LaunchConfig {
-                grid_dim: (blocks as u32, 1, 1),
-                block_dim: (launch.threads as u32, 1, 1),
-                shared_mem_bytes: launch.shared as u32,
-            };
+            let config = self.config(launch, tiles);
             let mut builder = self.device.stream.launch_builder(function);
             // SAFETY: generated kernels stay within the memory that the layout gives them.
             unsafe { builder.arg(&self.table).arg(&self.words).launch(config)? };
@@ -343,15 +354,7 @@ impl CudaExecutable {
         let mut times = vec![Vec::new(); self.launches.len()];
         for _ in 0..repetitions.max(1) {
             for (i, (launch, function)) in self.launches.iter().enumerate() {
-                let blocks = match launch.grid {
-                    Grid::Blocks(n) => n,
-                    Grid::Tiles => tiles * self.tiling.cluster,
-                };
-                let config = LaunchConfig {
-                    grid_dim: (blocks as u32, 1, 1),
-                    block_dim: (launch.threads as u32, 1, 1),
-                    shared_mem_bytes: launch.shared as u32,
-                };
+                let config = self.config(launch, tiles);
                 let mut builder = stream.launch_builder(function);
                 builder.arg(&self.table).arg(&self.words);
                 builder.record_kernel_launch(cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT);
@@ -421,16 +424,4 @@ impl CudaExecutable {
         let found = self.plan.outputs.iter().position(|o| *o.name == *name);
         Ok(found.ok_or_else(|| RunError::Missing { kind: "output", name: name.into() })?)
     }
-}
-
-fn find<'v, V>(kind: &'static str, name: &str, given: &'v [(&str, V)]) -> Result<&'v V, RunError> {
-    let found = given.iter().find(|(n, _)| *n == name).map(|(_, values)| values);
-    found.ok_or_else(|| RunError::Missing { kind, name: name.into() })
-}
-
-fn check_size(kind: &'static str, name: &str, found: usize, expected: usize) -> Result<(), RunError> {
-    if found == expected {
-        return Ok(());
-    }
-    Err(RunError::Size { kind, name: name.into(), expected, found })
 }

@@ -23,7 +23,7 @@ struct DeviceTensor {
 
 /// Named tensors on the device: parameters, optimiser state. Programs read and update them there.
 pub struct CudaStore {
-    device: CudaDevice,
+    pub(super) device: CudaDevice,
     tensors: BTreeMap<String, DeviceTensor>,
     /// Tells stores apart: executables remember where a store's tensors are.
     pub(super) number: u64,
@@ -65,7 +65,7 @@ impl CudaStore {
     }
 }
 
-/// A data set of bytes on the device.
+/// A data set of bytes on the device, which runs on all of its queues may share. It must be kept until they are done.
 pub struct CudaData {
     device: CudaDevice,
     bytes: CudaSlice<u8>,
@@ -74,7 +74,10 @@ pub struct CudaData {
 impl CudaData {
     /// Copies a data set to the device.
     pub fn upload(device: &CudaDevice, bytes: &[u8]) -> Result<Self, CudaError> {
-        Ok(CudaData { device: device.clone(), bytes: device.copy(bytes)? })
+        let bytes = device.copy(bytes)?;
+        // Other queues do not wait for this one.
+        device.synchronise()?;
+        Ok(CudaData { device: device.clone(), bytes })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -88,7 +91,7 @@ impl CudaData {
 
 /// Indices on the device, such as the permutation of an epoch.
 pub struct CudaIndex {
-    device: CudaDevice,
+    pub(super) device: CudaDevice,
     values: CudaSlice<u32>,
     largest: Option<u32>,
 }

@@ -63,7 +63,7 @@ pub struct CudaOptions {
     pub cache: Option<PathBuf>,
     /// Multiples of 16 rows that go through the row stage together; 0 for what suits the batch.
     pub row_tiles: usize,
-    /// Processors that share the columns of a tile (1, 2, 4 or 8); 0 for what suits the batch.
+    /// Processors that share the columns of a tile, 1 to 8; 0 for what suits the batch.
     pub cluster: usize,
     /// Runs whose small fixed outputs are kept for [`CudaExecutable::history`].
     pub history: usize,

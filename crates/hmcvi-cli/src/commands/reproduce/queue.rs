@@ -1,6 +1,6 @@
 //! Train and judge rows side by side, until all are done or the time is over.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -30,14 +30,20 @@ pub(super) struct Limits {
 /// Lines of one row come at most this often.
 const SPEAK_EVERY: Duration = Duration::from_secs(15);
 
+/// Rows by their numbers: those under way, and those that failed, with the reason.
+#[derive(Default)]
+struct Progress {
+    busy: BTreeSet<usize>,
+    failed: BTreeMap<usize, String>,
+}
+
 /// What the workers share.
 struct Shared<'a> {
     context: &'a Context,
     rows: &'a [Row],
     data: &'a Arc<Dataset>,
     limits: &'a Limits,
-    /// Rows under way, and rows that failed.
-    busy: Mutex<(BTreeSet<usize>, Vec<(usize, String)>)>,
+    progress: Mutex<Progress>,
     changed: Condvar,
 }
 
@@ -49,14 +55,14 @@ pub(super) fn work(
     device: &Device,
     limits: &Limits,
 ) -> Result<(), Failure> {
-    let shared = Shared { context, rows, data, limits, busy: Mutex::default(), changed: Condvar::new() };
+    let shared = Shared { context, rows, data, limits, progress: Mutex::default(), changed: Condvar::new() };
     std::thread::scope(|scope| {
         for _ in 0..limits.jobs {
             scope.spawn(|| shared.worker(device));
         }
     });
-    let (_, failed) = shared.busy.into_inner().unwrap_or_else(PoisonError::into_inner);
-    match failed.first() {
+    let progress = shared.progress.into_inner().unwrap_or_else(PoisonError::into_inner);
+    match progress.failed.first_key_value() {
         Some((i, why)) => Err(Failure::Other(format!("{}: {why}", rows[*i].paper.preset))),
         None => Ok(()),
     }
@@ -73,11 +79,11 @@ impl Shared<'_> {
                 .beside()
                 .map_err(|e| Failure::Device(e.to_string()))
                 .and_then(|device| self.advance(&self.rows[i], &device));
-            let mut busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
-            busy.0.remove(&i);
+            let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+            progress.busy.remove(&i);
             if let Err(why) = done {
                 self.context.terminal.error(&format!("{}: {why}", self.rows[i].paper.preset));
-                busy.1.push((i, why.to_string()));
+                progress.failed.insert(i, why.to_string());
             }
             self.changed.notify_all();
         }
@@ -85,24 +91,24 @@ impl Shared<'_> {
 
     /// The next row to work on; waits while basic models are under way that others begin with.
     fn next(&self) -> Option<usize> {
-        let mut busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if self.over() {
                 return None;
             }
             let open: Vec<usize> = (0..self.rows.len())
-                .filter(|i| !busy.0.contains(i) && !busy.1.iter().any(|(failed, _)| failed == i))
+                .filter(|i| !progress.busy.contains(i) && !progress.failed.contains_key(i))
                 .filter(|i| self.rows[*i].state() != State::Judged)
                 .collect();
             if let Some(i) = open.iter().copied().find(|i| self.rows[*i].is_ready(self.rows)) {
-                busy.0.insert(i);
+                progress.busy.insert(i);
                 return Some(i);
             }
-            if open.is_empty() || busy.0.is_empty() {
+            if open.is_empty() || progress.busy.is_empty() {
                 return None;
             }
-            let waited = self.changed.wait_timeout(busy, Duration::from_millis(500));
-            busy = waited.unwrap_or_else(PoisonError::into_inner).0;
+            let waited = self.changed.wait_timeout(progress, Duration::from_millis(500));
+            progress = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
@@ -192,7 +198,7 @@ impl Watch for Watching<'_> {
         let all = self.row.spec.train.epochs as u64;
         let each = self.begun.elapsed().as_secs_f64() / (epoch.epoch - self.first).max(1) as f64;
         self.say(|| {
-            let bound = |map: &std::collections::BTreeMap<String, f64>| map.get("bound").copied();
+            let bound = |map: &BTreeMap<String, f64>| map.get("bound").copied();
             let look = epoch.validation.as_ref().and_then(bound);
             format!(
                 "epoch {}/{all}  bound {:.2}{}  divergences {}  {:.0} images/s  left {:.0} s",

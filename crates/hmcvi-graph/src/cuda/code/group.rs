@@ -20,16 +20,20 @@ struct Parameters {
 impl Parameters {
     fn add(&mut self, kind: &str, name: &str, argument: Argument) {
         let number = self.arguments.len();
-        let _ = writeln!(self.text, "{kind} {name} = reinterpret_cast<{kind}>(ARGUMENT({number}));");
+        let _ = writeln!(self.text, "{kind} {name} = reinterpret_cast<{kind}>(ADDRESS({number}));");
         self.arguments.push(argument);
     }
 }
 
-/// An address: a place in the table of bases, and values behind it; or two numbers.
+/// What a step is given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Argument {
-    pub(super) base: usize,
-    pub(super) offset: usize,
+pub(super) enum Argument {
+    /// A place in the table of bases, and values behind it.
+    Address {
+        base: usize,
+        offset: usize,
+    },
+    Numbers(usize, usize),
 }
 
 /// A step on a tile: the text that runs it, its addresses, and what it reads and writes.
@@ -95,7 +99,7 @@ impl Writer<'_> {
                     format!("*p{v}")
                 }
                 Source::Gather { data, index } => {
-                    let given = |base| Argument { base, offset: 0 };
+                    let given = |base| Argument::Address { base, offset: 0 };
                     parameters.add("const unsigned char*", &format!("p{v}"), given(self.bases.data(data)));
                     parameters.add("const u32*", &format!("i{v}"), given(self.bases.index(index)));
                     format!("(float)p{v}[(size_t)i{v}[given] * {cols} + col]")
@@ -211,22 +215,21 @@ impl Writer<'_> {
             match *sink {
                 Sink::Accumulate { into, negative, .. } => {
                     let (sum, first) = places.sum(into, cols);
-                    let to = Argument { base: self.bases.area(Area::Parts), offset: sum };
+                    let to = Argument::Address { base: self.bases.area(Area::Parts), offset: sum };
+                    let _ = writeln!(body, "if (x.first + row < x.rows) sum{i} += {name};");
                     parameters.add("float*", &format!("o{i}"), to);
                     accesses.push(Access { place: Place::Sum(sum), share, writes: true });
-                    let _ = writeln!(body, "if (x.first + row < x.rows) sum{i} += {name};");
-                    let sign = if negative { "-" } else { "" };
-                    let assign = if first { "=" } else { "+=" };
                     if parts == 1 {
+                        let (sign, assign) =
+                            (if negative { "-" } else { "" }, if first { "=" } else { "+=" });
                         let _ = writeln!(after, "o{i}[col] {assign} {sign}sum{i};");
                     } else {
-                        let at = scratch;
-                        scratch += parts * most;
-                        let _ = writeln!(after, "x.scratch[{at} + item] = sum{i};");
+                        let _ = writeln!(after, "x.scratch[{scratch} + item] = sum{i};");
                         let _ = writeln!(
                             totals,
-                            "{{ float sum = 0.0f;\n#pragma unroll 4\nfor (int p = 0; p < {parts}; ++p) sum += x.scratch[{at} + p * {most} + col - from];\no{i}[col] {assign} {sign}sum; }}"
+                            "column_totals(x, o{i}, {scratch}, {parts}, {most}, {cols}, {first}, {negative});"
                         );
+                        scratch += parts * most;
                     }
                 }
                 Sink::Store(_, view) => {
@@ -245,9 +248,7 @@ impl Writer<'_> {
         let _ = writeln!(body, "}}\n}}\n{after}}}");
         if scratch > 0 {
             accesses.push(Access { place: Place::Scratch, share, writes: true });
-            body.push_str("__syncthreads();\n");
-            let _ =
-                writeln!(body, "for (int col = from + threadIdx.x; col < to; col += THREADS) {{\n{totals}}}");
+            let _ = write!(body, "__syncthreads();\n{totals}");
         }
         let label =
             format!("by columns [{cols}], {} read, {} written, {parts} parts", reads.len(), sinks.len());

@@ -27,7 +27,7 @@ impl RowPlaces {
             Base::Tile(i) => self.offsets[i] * self.tile_rows + view.offset,
             _ => fixed_offset(writer.plan, view),
         };
-        Argument { base: writer.bases.of(view.base), offset }
+        Argument::Address { base: writer.bases.of(view.base), offset }
     }
 
     /// What a step with such a view does to the tile.
@@ -148,7 +148,7 @@ impl Writer<'_> {
         let from = part.number * part.depth;
         let depth = part.depth.min(pack.depth - from);
         let left = View { offset: a.offset + from, ..a };
-        let wide = if left.offset % 4 == 0 && a.stride % 4 == 0 && depth % 4 == 0 { 4 } else { 1 };
+        let wide = if [left.offset, a.stride, depth].iter().all(|n| n.is_multiple_of(4)) { 4 } else { 1 };
         let given = matches!(a.base, Base::Input(_));
         // Tiles that a warp takes at a time, and blocks whose weights it has on their way.
         let share = pack.cols.div_ceil(8).div_ceil(self.tiling.cluster);
@@ -157,19 +157,20 @@ impl Writer<'_> {
             2 => (2, 4),
             _ => (4, 2),
         };
+        let warps = self.tiling.threads / 32;
+        let splits = if share <= warps { (warps / share).min(blocks(depth)).ilog2() as usize } else { 0 };
         let text = format!(
-            "product<{at_once}, {ahead}, {wide}>(x, ARGUMENT(0), arguments[3].x, arguments[3].y, arguments[5].x, \
-             reinterpret_cast<const float4*>(ARGUMENT(1)), ARGUMENT(2), arguments[4].x, arguments[4].y, arguments[5].y);\n"
+            "product<{at_once}, {ahead}, {wide}>(x, ADDRESS(0), FIRST(3), SECOND(3), FIRST(5) & 1, \
+             reinterpret_cast<const float4*>(ADDRESS(1)), ADDRESS(2), FIRST(4), SECOND(4), FIRST(5) & 2, SECOND(5));\n"
         );
-        let packed = Argument { base: self.bases.area(Area::Packed), offset: 4 * part.packed };
-        let numbers = |x: usize, y: usize| Argument { offset: x, base: y };
+        let packed = Argument::Address { base: self.bases.area(Area::Packed), offset: 4 * part.packed };
         let arguments = vec![
             places.argument(self, left),
             packed,
             places.argument(self, out),
-            numbers(a.stride, depth),
-            numbers(out.stride, pack.cols),
-            numbers(given.into(), (part.number > 0).into()),
+            Argument::Numbers(a.stride, depth),
+            Argument::Numbers(out.stride, pack.cols),
+            Argument::Numbers(usize::from(given) + 2 * usize::from(part.number > 0), splits),
         ];
         let columns = Share::Columns(pack.cols);
         let own = |place| Access { place, share: Share::All, writes: true };
@@ -206,8 +207,11 @@ impl Writer<'_> {
                 Wait::Cluster => 2,
             };
             let _ = write!(steps, "{{{case}, {wait}, {count}, 0}}, ");
-            for Argument { base, offset } in &call.arguments {
-                let _ = write!(list, "{{{offset}u, {base}u}}, ");
+            for argument in &call.arguments {
+                let _ = match argument {
+                    Argument::Address { base, offset } => write!(list, "{{{offset}u, {base}u}}, "),
+                    Argument::Numbers(x, y) => write!(list, "{{{x}u, {y}u | NUMBERS}}, "),
+                };
             }
             count += call.arguments.len();
         }
@@ -222,6 +226,8 @@ impl Writer<'_> {
         let cluster = self.tiling.cluster;
         let cluster = if cluster > 1 { format!("__cluster_dims__({cluster}, 1, 1)") } else { String::new() };
         let text = &mut self.kernels;
+        let address = if near { "NEAR" } else { "FAR" };
+        let _ = writeln!(text, "#undef ADDRESS\n#define ADDRESS(i) {address}_ADDRESS(i)");
         text.push_str(&head(&format!("rows_{number}"), &format!("__launch_bounds__(THREADS, 1) {cluster}")));
         let _ = write!(
             text,
@@ -241,8 +247,7 @@ impl Writer<'_> {
             let _ = write!(
                 text,
                 "int4* steps = reinterpret_cast<int4*>(x.stage + {used});\nuint2* list = reinterpret_cast<uint2*>(steps + {0});\n\
-                 for (int i = threadIdx.x; i < {0}; i += THREADS) steps[i] = steps_{number}[i];\n\
-                 for (int i = threadIdx.x; i < {count}; i += THREADS) list[i] = arguments_{number}[i];\n",
+                 for (int i = threadIdx.x; i < {0}; i += THREADS) steps[i] = steps_{number}[i];\n",
                 calls.len()
             );
         } else {
@@ -272,9 +277,17 @@ impl Writer<'_> {
         for i in 0..self.plan.indices.len() {
             advance(self.bases.index(i), "x.first".into());
         }
+        text.push_str("}\n__syncthreads();\n");
+        if near {
+            let _ = write!(
+                text,
+                "for (int i = threadIdx.x; i < {count}; i += THREADS) {{\nuint2 entry = arguments_{number}[i];\nlist[i] = entry;\n\
+                 if (!(entry.y & NUMBERS)) *reinterpret_cast<float**>(list + i) = base[entry.y] + entry.x;\n}}\n__syncthreads();\n"
+            );
+        }
         let _ = write!(
             text,
-            "}}\n__syncthreads();\nfor (int s = 0; s < {}; ++s) {{\nint4 step = steps[s];\nconst uint2* arguments = list + step.z;\n\
+            "for (int s = 0; s < {}; ++s) {{\nint4 step = steps[s];\nconst uint2* arguments = list + step.z;\n\
              TIME({trace}, 2 * (s + {first}));\nif (step.y == 1) __syncthreads();\nif (step.y == 2) cluster_sync();\n\
              TIME({trace}, 2 * (s + {first}) + 1);\nswitch (step.x) {{\n{cases}}}\n}}\nTIME({trace}, 2 * ({0} + {first}));\n}}\n",
             calls.len(),

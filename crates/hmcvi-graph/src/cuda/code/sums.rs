@@ -50,10 +50,10 @@ impl Writer<'_> {
             let shares = (terms.len() * chunks).div_ceil(each).clamp(1, MOST_SHARES);
             let to = self.parts;
             self.parts += shares * rows * cols;
-            let count = terms.len();
+            let (count, positive) = (terms.len(), terms.iter().filter(|t| !t.negative).count());
             let _ = writeln!(
                 table,
-                "{{{first}, {first_term}, {count}, {rows}, {cols}, {across}, {shares}, {to}LL}},"
+                "{{{first}, {first_term}, {count}, {positive}, {rows}, {cols}, {across}, {shares}, {to}LL}},"
             );
             parts
                 .entry(target)
@@ -62,10 +62,9 @@ impl Writer<'_> {
             for term in terms.iter() {
                 let (a, b) = (places.whole(term.a), places.whole(term.b));
                 let (a_base, b_base) = (self.bases.of(term.a.base), self.bases.of(term.b.base));
-                let sign = if term.negative { "-1.0f" } else { "1.0f" };
                 let _ = writeln!(
                     terms_table,
-                    "{{{a_base}, {b_base}, {}LL, {}LL, {}LL, {}LL, {}, {}, {sign}}},",
+                    "{{{a_base}, {b_base}, {}LL, {}LL, {}LL, {}LL, {}, {}}},",
                     a.0, b.0, a.1, b.1, term.a.stride, term.b.stride
                 );
             }

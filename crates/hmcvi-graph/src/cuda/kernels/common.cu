@@ -132,10 +132,12 @@ __device__ __forceinline__ void mma_once(float (&c)[4], float a0, float a1, floa
         : "r"(__float_as_uint(a0)), "r"(__float_as_uint(a1)), "r"(__float_as_uint(a2)), "r"(__float_as_uint(a3)),
           "r"(__float_as_uint(b0)), "r"(__float_as_uint(b1)));
 }
-// A value as the sum of two TF32 numbers, so that three products are exact to about 2^-22.
+// A value as the sum of two TF32 numbers: its leading bits, and the rest, of which tensor cores cut off what is
+// beyond 2^-21. With the product of the rests left out, three products are exact to about 2^-20.
 struct Halves {
     float high, low;
-    __device__ __forceinline__ Halves(float x) : high(to_tf32(x)), low(to_tf32(x - high)) {}
+    __device__ __forceinline__ Halves(float x)
+        : high(__uint_as_float(__float_as_uint(x) & 0xffffe000u)), low(x - high) {}
 };
 __device__ __forceinline__ void mma(float (&c)[4], float a0, float a1, float a2, float a3, float b0, float b1) {
 #if EXACT

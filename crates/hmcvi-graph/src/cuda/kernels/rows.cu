@@ -1,7 +1,12 @@
 // A row stage: every cluster of blocks takes a tile of rows through all steps.
 
-// An address of a step: values behind a base. All of them are in global memory.
-#define ARGUMENT(i) in_global(base[arguments[i].y] + arguments[i].x)
+// Addresses of a step, all of them in global memory: values behind a base. Lists that fit shared memory are turned
+// into pointers once; entries with NUMBERS are pairs of numbers.
+#define NUMBERS 0x80000000u
+#define FAR_ADDRESS(i) in_global(base[arguments[i].y] + arguments[i].x)
+#define NEAR_ADDRESS(i) in_global(*reinterpret_cast<float* const*>(arguments + i))
+#define FIRST(i) ((int)arguments[i].x)
+#define SECOND(i) ((int)(arguments[i].y & ~NUMBERS))
 __device__ __forceinline__ float* in_global(float* p) {
     __builtin_assume(__isGlobal(p));
     return p;
@@ -38,6 +43,20 @@ __device__ __forceinline__ int cut(int cols, int rank) {
     return at < cols ? at : cols;
 }
 
+// Adds up the threads' shares of a sum over the tile's rows: `parts` rows of the scratch memory.
+__device__ __forceinline__ void column_totals(
+    const Tile x, float* to, int at, int parts, int most, int cols, bool first, bool negative
+) {
+    int from = cut(cols, x.rank), width = cut(cols, x.rank + 1) - from;
+    for (int col = threadIdx.x; col < width; col += THREADS) {
+        float sum = 0.0f;
+#pragma unroll 4
+        for (int p = 0; p < parts; ++p) sum += x.scratch[at + p * most + col];
+        sum = negative ? -sum : sum;
+        to[from + col] = first ? sum : to[from + col] + sum;
+    }
+}
+
 // Weights are read once by each block: they must not push the tile's values out of the first-level cache.
 // What is not read stays as it is; a branch around the read would wait for it at once.
 __device__ __forceinline__ void stream_if(bool on, float4& v, const float4* p) {
@@ -48,68 +67,69 @@ __device__ __forceinline__ void stream_if(bool on, float4& v, const float4* p) {
 
 // Copies the tile's rows of `a`, depth columns padded with zeros to whole blocks of 16, in the order in which
 // tensor cores take them: for each 16 rows, block, half of a block and lane four values.
+// A warp takes two rows, 8 apart.
 template <int WIDTH>
 __device__ __forceinline__ void stage(const Tile x, const float* a, int a_stride, int depth, int blocks, bool given) {
-    constexpr int TOGETHER = 2;
-    int fours = blocks * 4, count = ROWS / 2 * fours;
+    constexpr int PAIRS = ROWS / 2, BESIDE = WARPS > PAIRS ? WARPS / PAIRS : 1, TOGETHER = 2;
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, fours = blocks * 4;
 #pragma unroll 1
-    for (int base = threadIdx.x; base < count; base += TOGETHER * THREADS) {
-        float4 v[TOGETHER][2];
-        int to[TOGETHER];
+    for (int pair = warp % PAIRS; pair < PAIRS; pair += WARPS) {
+        int m = pair / 8, g = pair % 8, row = m * 16 + g;
+        // Rows beyond the batch: those of what is given do not exist, and their results are not used.
+        int most = given ? x.rows - 1 - x.first : ROWS;
+        const float* from[2] = {a + min(row, most) * a_stride, a + min(row + 8, most) * a_stride};
+        float* to = x.stage + m * blocks * 256 + g * 16;
+#pragma unroll 1
+        for (int base = lane + warp / PAIRS * 32; base < fours; base += 32 * BESIDE * TOGETHER) {
+            float4 v[TOGETHER][2];
 #pragma unroll
-        for (int i = 0; i < TOGETHER; ++i) {
-            int at = base + i * THREADS, row = at / fours, four = at - row * fours, col = four * 4;
-            int m = row / 8, g = row % 8;
-            to[i] = ((m * blocks + four / 4) * 64 + g * 4 + four % 4) * 4;
+            for (int i = 0; i < TOGETHER; ++i) {
+                int col = (base + i * 32 * BESIDE) * 4;
 #pragma unroll
-            for (int h = 0; h < 2; ++h) {
-                // Rows beyond the batch: those of what is given do not exist, and their results are not used.
-                int from = m * 16 + g + h * 8;
-                if (given) from = min(from, x.rows - 1 - x.first);
-                const float* p = a + from * a_stride + col;
-                v[i][h] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-                if (at < count && col < depth) {
+                for (int h = 0; h < 2; ++h) {
+                    const float* p = from[h] + col;
+                    v[i][h] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
                     if (WIDTH == 4) {
-                        v[i][h] = *reinterpret_cast<const float4*>(p);
+                        if (col < depth) v[i][h] = *reinterpret_cast<const float4*>(p);
                     } else {
-                        v[i][h].x = p[0];
+                        if (col < depth) v[i][h].x = p[0];
                         if (col + 1 < depth) v[i][h].y = p[1];
                         if (col + 2 < depth) v[i][h].z = p[2];
                         if (col + 3 < depth) v[i][h].w = p[3];
                     }
                 }
             }
-        }
 #pragma unroll
-        for (int i = 0; i < TOGETHER; ++i) {
-            if (base + i * THREADS >= count) break;
-            float4 p = v[i][0], q = v[i][1];
-            *reinterpret_cast<float4*>(x.stage + to[i]) = make_float4(operand(p.x), operand(q.x), operand(p.y), operand(q.y));
-            *reinterpret_cast<float4*>(x.stage + to[i] + 128) = make_float4(operand(p.z), operand(q.z), operand(p.w), operand(q.w));
+            for (int i = 0; i < TOGETHER; ++i) {
+                int four = base + i * 32 * BESIDE;
+                if (four >= fours) break;
+                float4 p = v[i][0], q = v[i][1];
+                float4* o = reinterpret_cast<float4*>(to + four / 4 * 256 + four % 4 * 4);
+                o[0] = make_float4(operand(p.x), operand(q.x), operand(p.y), operand(q.y));
+                o[32] = make_float4(operand(p.z), operand(q.z), operand(p.w), operand(q.w));
+            }
         }
     }
 }
 
 // out = a · w for the tile's rows, or out += a · w. `w` is packed: tile by tile of 8 columns, block by block
 // of 16 deep, four values for each lane. A warp takes WIDE tiles at a time and has the values of AHEAD
-// blocks on their way. One text serves all shapes, so that it stays in the instruction cache.
+// blocks on their way. Where there are far fewer tiles than warps, 2^split warps share the depth of one. One
+// text serves all shapes, so that it stays in the instruction cache.
 template <int WIDE, int AHEAD, int WIDTH>
 __device__ __forceinline__ void product(
     const Tile x, const float* a, int a_stride, int depth, bool given, const float4* w, float* out,
-    int out_stride, int cols, bool add
+    int out_stride, int cols, bool add, int log_splits
 ) {
     // Sums of single tiles go in two chains, which are added at the end.
     constexpr int CHAINS = WIDE == 1 ? 2 : 1;
     int blocks = (depth + 15) / 16, tiles = (cols + 7) / 8;
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     int from = tiles * x.rank / CLUSTER, to = tiles * (x.rank + 1) / CLUSTER, share = to - from;
-    // Where there are fewer tiles than warps, several warps share the depth of one.
-    int splits = WIDE == 1 && share > 0 ? max(1, min(WARPS / share, blocks)) : 1;
-    int groups = WARPS / splits, group = warp / splits, split = warp % splits;
-    int tile = from + share * group / groups, last = from + share * (group + 1) / groups;
-    if (splits > 1) tile = from + group, last = min(tile + 1, to);
-    if (group >= groups) tile = last = to;
-    int begin = blocks * split / splits, end = blocks * (split + 1) / splits;
+    int splits = WIDE == 1 ? 1 << log_splits : 1, group = WIDE == 1 ? warp >> log_splits : warp, split = warp & (splits - 1);
+    int tile = from + share * group / WARPS, last = from + share * (group + 1) / WARPS;
+    if (WIDE == 1 && splits > 1) tile = from + group, last = min(tile + 1, to);
+    int begin = blocks * split >> log_splits, end = blocks * (split + 1) >> log_splits;
     float4 b[AHEAD][WIDE] = {};
     const float4* p = w;
     auto load = [&](int d, int block) {

@@ -5,11 +5,10 @@ struct Term {
     long long a_offset, b_offset;
     long long a_pitch, b_pitch;  // from tile to tile
     int a_stride, b_stride;  // from row to row
-    float sign;
 };
 // Shares of one sum: blocks of TALL by BROAD results, each summed by `shares` blocks of threads.
 struct Region {
-    int first_block, first_term, terms, rows, cols, across, shares;
+    int first_block, first_term, terms, first_negative, rows, cols, across, shares;
     long long to;
 };
 // A summand of a target: `shares` copies of rows of the target, or one for each tile.
@@ -22,32 +21,44 @@ struct Total {
     long long to;
 };
 
-// Results of a block of threads, and rows of the batch that are multiplied at a time.
-constexpr int TALL = 128, BROAD = 112, DEPTH = 16;
-constexpr int LEFT = TALL + 8, RIGHT = BROAD + 8, PIECE = DEPTH * (LEFT + RIGHT), PIECES = 4;
+// Results of a block of threads, rows of the batch that are multiplied at a time, and such pieces of the
+// operands that are in shared memory or on their way.
+constexpr int TALL = 128, BROAD = 112, DEPTH = 16, PIECES = 4;
+constexpr int LEFT = TALL + 8, RIGHT = BROAD + 8, PIECE = DEPTH * (LEFT + RIGHT);
 
-// Copies columns of 16 rows to shared memory, zeros where there are none.
+// Copies up to DEPTH rows of an operand to shared memory, zeros where there are none.
 template <int WIDTH, int PITCH>
-__device__ __forceinline__ void fetch(
-    float* to, const float* p, long long pitch, int stride, int col, int cols, int row, int rows
-) {
-    p += row / ROWS * pitch + row % ROWS * stride + col;
-    bool wide = (reinterpret_cast<size_t>(p) & 15) == 0 && stride % 4 == 0 && cols % 4 == 0;
+__device__ __forceinline__ void fetch(float* to, const float* p, int stride, int cols, int rows) {
     u32 at = (u32)__cvta_generic_to_shared(to);
-    if (wide) {
-        for (int i = threadIdx.x; i < DEPTH * WIDTH / 4; i += 256) {
-            int r = i / (WIDTH / 4), c = i % (WIDTH / 4) * 4;
-            int bytes = row + r < rows && col + c < cols ? 16 : 0;
-            const float* q = bytes ? p + r * stride + c : p;
-            asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at + (r * PITCH + c) * 4), "l"(q), "r"(bytes));
+    if ((reinterpret_cast<size_t>(p) & 15) == 0 && stride % 4 == 0) {
+        constexpr int FOURS = DEPTH * WIDTH / 4;
+#pragma unroll
+        for (int i = 0; i < (FOURS + 255) / 256; ++i) {
+            int four = threadIdx.x + i * 256, r = four / (WIDTH / 4), c = four % (WIDTH / 4) * 4;
+            int bytes = r < rows ? max(0, min(16, (cols - c) * 4)) : 0;
+            const float* q = bytes > 0 ? p + r * stride + c : p;
+            if (FOURS % 256 == 0 || four < FOURS)
+                asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at + (r * PITCH + c) * 4), "l"(q), "r"(bytes));
         }
     } else {
+#pragma unroll 1
         for (int i = threadIdx.x; i < DEPTH * WIDTH; i += 256) {
-            int r = i / WIDTH, c = i % WIDTH, bytes = row + r < rows && col + c < cols ? 4 : 0;
-            const float* q = bytes ? p + r * stride + c : p;
+            int r = i / WIDTH, c = i % WIDTH, bytes = r < rows && c < cols ? 4 : 0;
+            const float* q = bytes > 0 ? p + r * stride + c : p;
             asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(at + (r * PITCH + c) * 4), "l"(q), "r"(bytes));
         }
     }
+}
+
+// As `operand`, without clearing the bits that tensor cores do not look at.
+__device__ __forceinline__ float rounded(float x) {
+#if EXACT
+    return x;
+#else
+    u32 bits = __float_as_uint(x);
+    if (fabsf(x) < __uint_as_float(0x7f800000u)) bits += 0x1000u;
+    return __uint_as_float(bits);
+#endif
 }
 
 // One share of one block of results, by 256 threads: each warp has 32 by 56 results.
@@ -64,30 +75,33 @@ __device__ __forceinline__ void accumulate(
     int begin = (int)((long long)all * share / region.shares), end = (int)((long long)all * (share + 1) / region.shares);
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     int m = warp % 4 * 32, n = warp / 4 * 56;
+    int term = region.first_term + begin / chunks, chunk = begin % chunks;
     auto load = [&](int at) {
         if (at < end) {
-            const Term& term = terms[region.first_term + at / chunks];
-            int from = at % chunks * DEPTH;
+            const Term& of = terms[term];
+            int first = chunk * DEPTH, inside = rows - first;
+            const float* a = reinterpret_cast<const float*>(table[of.a]) + of.a_offset + first / ROWS * of.a_pitch;
+            const float* b = reinterpret_cast<const float*>(table[of.b]) + of.b_offset + first / ROWS * of.b_pitch;
             float* to = pieces + (at - begin) % PIECES * PIECE;
-            const float* a = reinterpret_cast<const float*>(table[term.a]) + term.a_offset;
-            const float* b = reinterpret_cast<const float*>(table[term.b]) + term.b_offset;
-            fetch<TALL, LEFT>(to, a, term.a_pitch, term.a_stride, row, region.rows, from, rows);
-            fetch<BROAD, RIGHT>(to + DEPTH * LEFT, b, term.b_pitch, term.b_stride, col, region.cols, from, rows);
+            fetch<TALL, LEFT>(to, a + first % ROWS * of.a_stride + row, of.a_stride, region.rows - row, inside);
+            fetch<BROAD, RIGHT>(to + DEPTH * LEFT, b + first % ROWS * of.b_stride + col, of.b_stride, region.cols - col, inside);
+            if (++chunk == chunks) chunk = 0, ++term;
         }
         asm volatile("cp.async.commit_group;");
     };
-    float total[2][7][4] = {}, sign = 1.0f;
+    float total[2][7][4] = {};
     for (int i = 0; i < PIECES - 1; ++i) load(begin + i);
+    // Terms of one sign come one after the other: sums change their sign where the others begin.
+    int change = region.first_negative * chunks;
+    float sign = begin < change ? 1.0f : -1.0f;
     for (int at = begin; at < end; ++at) {
         asm volatile("cp.async.wait_group %0;" ::"n"(PIECES - 2));
         __syncthreads();
         load(at + PIECES - 1);
         const float* x = pieces + (at - begin) % PIECES * PIECE;
         const float* y = x + DEPTH * LEFT;
-        // Sums are kept with the sign of their terms; terms of one sign come one after the other.
-        float own = terms[region.first_term + at / chunks].sign;
-        if (own != sign) {
-            sign = own;
+        if (at == change && at > begin) {
+            sign = -1.0f;
 #pragma unroll
             for (int i = 0; i < 56; ++i) total[i / 28][i / 4 % 7][i % 4] *= -1.0f;
         }
@@ -103,13 +117,13 @@ __device__ __forceinline__ void accumulate(
 #pragma unroll
             for (int i = 0; i < 2; ++i) {
                 const float* p = x + (k + t) * LEFT + m + i * 16 + g;
-                a[i][0] = operand(p[0]), a[i][1] = operand(p[8]);
-                a[i][2] = operand(p[4 * LEFT]), a[i][3] = operand(p[4 * LEFT + 8]);
+                a[i][0] = rounded(p[0]), a[i][1] = rounded(p[8]);
+                a[i][2] = rounded(p[4 * LEFT]), a[i][3] = rounded(p[4 * LEFT + 8]);
             }
 #pragma unroll
             for (int j = 0; j < 7; ++j) {
                 const float* q = y + (k + t) * RIGHT + n + j * 8 + g;
-                float b0 = operand(q[0]), b1 = operand(q[4 * RIGHT]);
+                float b0 = rounded(q[0]), b1 = rounded(q[4 * RIGHT]);
 #pragma unroll
                 for (int i = 0; i < 2; ++i) mma(c[i][j], a[i][0], a[i][1], a[i][2], a[i][3], b0, b1);
             }
