@@ -5,9 +5,28 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 /// The checks in order: name, arguments of cargo, whether warnings of rustdoc are errors.
-const CHECKS: [(&str, &[&str]); 4] = [
+const CHECKS: [(&str, &[&str]); 5] = [
     ("format", &["fmt", "--all", "--check"]),
     ("clippy", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]),
+    (
+        "clippy with CUDA",
+        &[
+            "clippy",
+            "-p",
+            "hmcvi-graph",
+            "-p",
+            "hmcvi",
+            "-p",
+            "hmcvi-cli",
+            "--features",
+            "cuda",
+            "--all-targets",
+            "--quiet",
+            "--",
+            "-D",
+            "warnings",
+        ],
+    ),
     ("documentation", &["doc", "--workspace", "--no-deps", "--quiet"]),
     ("tests", &["test", "--workspace", "--quiet"]),
 ];
