@@ -44,6 +44,8 @@ pub struct Cuda {
     pub(crate) device: CudaDevice,
     pub(crate) precision: Precision,
     pub(crate) cache: Option<std::path::PathBuf>,
+    /// Trainings that use the card at the same time.
+    pub(crate) sharers: usize,
 }
 
 impl Device {
@@ -59,16 +61,18 @@ impl Device {
         precision: Precision,
         cache: Option<std::path::PathBuf>,
     ) -> Result<Self, DeviceError> {
-        Ok(Device::Cuda(Cuda { device: CudaDevice::new(ordinal)?, precision, cache }))
+        Ok(Device::Cuda(Cuda { device: CudaDevice::new(ordinal)?, precision, cache, sharers: 1 }))
     }
 
-    /// The same device for work beside that of others: a graphics card gets another queue.
-    pub fn beside(&self) -> Result<Self, DeviceError> {
+    /// The same device for one of so many pieces of work side by side: a graphics card gets another queue, and each
+    /// piece its share of the processors.
+    pub fn beside(&self, sharers: usize) -> Result<Self, DeviceError> {
         match self {
-            Device::Cpu { threads } => Ok(Device::Cpu { threads: *threads }),
+            // Threads wait for each other at the ends of stages: as many as there are shares of the cores.
+            Device::Cpu { .. } => Ok(Device::Cpu { threads: (self.threads() / sharers.max(1)).max(1) }),
             #[cfg(feature = "cuda")]
             Device::Cuda(cuda) => {
-                Ok(Device::Cuda(Cuda { device: cuda.device.another_queue()?, ..cuda.clone() }))
+                Ok(Device::Cuda(Cuda { device: cuda.device.another_queue()?, sharers, ..cuda.clone() }))
             }
         }
     }
@@ -243,6 +247,7 @@ impl<T: Real> CudaRunner<T> {
 impl Cuda {
     /// How a program is prepared for at most so many rows.
     pub(crate) fn options(&self, rows: usize) -> CudaOptions {
-        CudaOptions { precision: self.precision, cache: self.cache.clone(), ..CudaOptions::for_rows(rows) }
+        let (precision, cache, sharers) = (self.precision, self.cache.clone(), self.sharers);
+        CudaOptions { precision, cache, sharers, ..CudaOptions::for_rows(rows) }
     }
 }

@@ -31,15 +31,15 @@ fn card(precision: Precision) -> Option<Device> {
     }
 }
 
-#[test]
-fn the_gradient_of_every_combinations_bound_is_that_of_the_processor() {
+/// Checks every sixth combination, from this one on: compiling kernels takes longest, and tests run side by side.
+fn check_gradients(first: usize) {
     const ROWS: usize = 40;
     let Ok(device) = CudaDevice::new(0) else {
         eprintln!("skipped: no CUDA device");
         return;
     };
     let mut worst: f64 = 0.0;
-    for settings in combinations() {
+    for settings in combinations().into_iter().skip(first).step_by(6) {
         let graph = Graph::new();
         let parameters = Rc::new(Parameters::new(&graph));
         let chain =
@@ -74,6 +74,36 @@ fn the_gradient_of_every_combinations_bound_is_that_of_the_processor() {
         worst = worst.max(error);
     }
     eprintln!("largest relative error of a whole gradient: {worst:.1e}");
+}
+
+#[test]
+fn the_gradient_of_every_combinations_bound_is_that_of_the_processor_part_1() {
+    check_gradients(0);
+}
+
+#[test]
+fn the_gradient_of_every_combinations_bound_is_that_of_the_processor_part_2() {
+    check_gradients(1);
+}
+
+#[test]
+fn the_gradient_of_every_combinations_bound_is_that_of_the_processor_part_3() {
+    check_gradients(2);
+}
+
+#[test]
+fn the_gradient_of_every_combinations_bound_is_that_of_the_processor_part_4() {
+    check_gradients(3);
+}
+
+#[test]
+fn the_gradient_of_every_combinations_bound_is_that_of_the_processor_part_5() {
+    check_gradients(4);
+}
+
+#[test]
+fn the_gradient_of_every_combinations_bound_is_that_of_the_processor_part_6() {
+    check_gradients(5);
 }
 
 /// Some embedded images, so that the processor is not too slow.

@@ -67,7 +67,7 @@ pub(super) fn tiling(options: &CudaOptions, processors: usize, capability: (i32,
     let row_tiles = if options.row_tiles > 0 { options.row_tiles } else { 1 };
     let tiles = rows.div_ceil(16 * row_tiles);
     // A cluster's blocks must be neighbours on the chip, so a quarter of it can be out of reach.
-    let fits = |cluster: &usize| 4 * cluster * tiles <= 3 * processors;
+    let fits = |cluster: &usize| 4 * cluster * tiles * options.sharers.max(1) <= 3 * processors;
     let cluster = [8, 6, 4, 3, 2].into_iter().find(fits).unwrap_or(1);
     let cluster = if options.cluster > 0 { options.cluster } else { cluster };
     let cluster = if capability >= (9, 0) { cluster } else { 1 };

@@ -65,6 +65,8 @@ pub struct CudaOptions {
     pub row_tiles: usize,
     /// Processors that share the columns of a tile, 1 to 8; 0 for what suits the batch.
     pub cluster: usize,
+    /// Executables that use the GPU at the same time, on queues of their own: each takes its share of the processors.
+    pub sharers: usize,
     /// Runs whose small fixed outputs are kept for [`CudaExecutable::history`].
     pub history: usize,
     /// Whether the steps of row stages are timed, for [`CudaExecutable::trace`].
@@ -80,6 +82,7 @@ impl CudaOptions {
             cache: None,
             row_tiles: 0,
             cluster: 0,
+            sharers: 1,
             history: 4096,
             trace: false,
         }

@@ -193,7 +193,7 @@ fn side_by_side(context: &Context, spec: &RunSpec, jobs: usize, device: &Device)
     let ready = std::sync::Barrier::new(jobs);
     let job = || -> Result<f64, Failure> {
         let ours =
-            device.beside().map_err(|e| Failure::Device(e.to_string())).and_then(|d| Ours::new(spec, &d));
+            device.beside(jobs).map_err(|e| Failure::Device(e.to_string())).and_then(|d| Ours::new(spec, &d));
         // Everybody comes to the barrier, also who cannot go on.
         let ours = ours.and_then(|mut ours| ours.time(3).map(|_| ours));
         ready.wait();

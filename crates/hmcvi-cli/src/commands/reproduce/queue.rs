@@ -76,7 +76,7 @@ impl Shared<'_> {
     fn worker(&self, device: &Device) {
         while let Some(i) = self.next() {
             let done = device
-                .beside()
+                .beside(self.limits.jobs)
                 .map_err(|e| Failure::Device(e.to_string()))
                 .and_then(|device| self.advance(&self.rows[i], &device));
             let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
