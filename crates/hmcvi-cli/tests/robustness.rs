@@ -21,10 +21,15 @@ fn arguments<'a>(out: &'a str, epochs: &'a str) -> Vec<&'a str> {
     arguments
 }
 
+/// Lines of metrics of the run that is killed.
+fn epochs_done(sandbox: &Sandbox) -> usize {
+    fs::read_to_string(sandbox.path().join("killed/metrics.jsonl")).map_or(0, |text| text.lines().count())
+}
+
 #[test]
 fn a_run_killed_twenty_times_ends_with_the_bytes_of_one_that_was_not() {
     let sandbox = Sandbox::new();
-    let epochs = "train.epochs=100";
+    let epochs = "train.epochs=120";
     let begun = Instant::now();
     sandbox.succeed(&arguments("whole", epochs));
     let once = begun.elapsed();
@@ -34,12 +39,15 @@ fn a_run_killed_twenty_times_ends_with_the_bytes_of_one_that_was_not() {
     let mut command = sandbox.command(&arguments("killed", epochs));
     loop {
         let mut process = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
-        // Anywhere from before the first epoch to a good part of the run: most fall into the writing of a checkpoint.
+        // Anywhere from before the first epoch to some epochs later, most in the writing of a checkpoint; never so late
+        // that the run could end before all kills are done.
         waits = waits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let part = (waits >> 33) as f64 / f64::from(1u32 << 31);
-        let wait = if kills < 20 { once.mul_f64(0.09 * part) + Duration::from_millis(8) } else { once * 20 };
-        let start = Instant::now();
-        while start.elapsed() < wait && process.try_wait().expect("it can be asked").is_none() {
+        let wait = once.mul_f64(0.09 * part) + Duration::from_millis(8);
+        let (start, first) = (Instant::now(), epochs_done(&sandbox));
+        let due = || start.elapsed() > wait || epochs_done(&sandbox) > first + 3;
+        while (kills == 20 || !due()) && process.try_wait().expect("it can be asked").is_none() {
+            assert!(start.elapsed() < Duration::from_secs(300), "it does not end");
             sleep(Duration::from_millis(1));
         }
         if let Some(status) = process.try_wait().expect("it can be asked") {
@@ -56,7 +64,7 @@ fn a_run_killed_twenty_times_ends_with_the_bytes_of_one_that_was_not() {
             false => sandbox.command(&arguments("killed", epochs)),
         };
     }
-    assert!(kills >= 20, "killed only {kills} times");
+    assert_eq!(kills, 20);
     for file in ["last.safetensors", "best.safetensors", "config.toml"] {
         let (whole, killed) =
             (bytes(&sandbox, &format!("whole/{file}")), bytes(&sandbox, &format!("killed/{file}")));

@@ -6,7 +6,7 @@ use common::{STANDARD_ERRORS, assert_close, assert_mean, evaluate, normals, per_
 use hmcvi::hmc::diagnostics::summary;
 use hmcvi::hmc::{Kinetic, Leapfrog, Sampler, SamplerSettings, Samples, State, Transition, accept, momentum};
 use hmcvi::potential::{Landscape, Potential};
-use hmcvi_graph::Graph;
+use hmcvi_graph::{CpuOptions, Expr, Graph, Real, Run, Store};
 
 const MASS: [f64; 2] = [2.5, 0.4];
 
@@ -141,7 +141,14 @@ fn rejected_proposals_reverse_the_momentum_and_accepted_ones_keep_it() {
                 seen[usize::from(accepted)] += 1;
                 let expected = draws[row] < (-found["error"][row]).exp().min(1.0);
                 assert_eq!(accepted, expected, "{what}, row {row}");
-                assert_close(&what, &found["error again"][row..=row], &found["error"][row..=row], 1e-9);
+                // The sum of differences and the difference of sums are rounded differently.
+                let scale = 1.0 + found["error"][row].abs();
+                assert_close(
+                    &what,
+                    &found["error again"][row..=row],
+                    &found["error"][row..=row],
+                    1e-9 * scale,
+                );
                 for i in 2 * row..2 * row + 2 {
                     let u = match alpha {
                         // √(1 - α²) with α = 0.7
@@ -292,4 +299,52 @@ fn proposals_without_a_density_have_an_infinite_energy_error() {
     let lost = samples.energy_error.iter().filter(|e| !e.is_finite()).count();
     assert!(lost > 10, "{lost} proposals have no density");
     assert!(samples.energy_error.iter().all(|e| !e.is_nan()), "an energy error is not a number");
+}
+
+/// `-(a_j·z + c_j)²/2` for every `j`.
+fn large_terms<'g>(z: Expr<'g>, weights: Expr<'g>, offset: Expr<'g>) -> Expr<'g> {
+    (z.matmul(weights) + offset).square() * -0.5
+}
+
+/// Energy errors of HMC steps on `U(z) = Σ_j (a_j·z + c_j)²/2` with 400 large terms, in some precision.
+fn energy_errors<T: Real>(by_terms: bool) -> Vec<f64> {
+    const ROWS: usize = 50;
+    let graph = Graph::new();
+    let weights = graph.constant_matrix(2, 400, &normals(31, 800));
+    // About 100, so that U is about two million: its f32 has a last place of a quarter.
+    let offset =
+        graph.constant_matrix(1, 400, &normals(32, 400).iter().map(|x| 100.0 + x).collect::<Vec<_>>());
+    let potential = Potential::from_expression(2, move |z| large_terms(z, weights, offset).sum_cols());
+    let potential = match by_terms {
+        true => potential.with_terms(move |z| large_terms(z, weights, offset)),
+        false => potential,
+    };
+    let start = graph.normal(1, 2) * 0.01;
+    let transition = Transition {
+        leapfrog: Leapfrog {
+            potential: potential.clone(),
+            kinetic: Kinetic::identity(&graph, 2),
+            step_size: graph.constant(0.01),
+            steps: 3,
+        },
+        alpha: None,
+        accept: true,
+    };
+    let noise = graph.normal(2, 2);
+    let state = State::new(&potential, start, noise);
+    let (_, info) = transition.step(state, noise, graph.uniform(3, 1));
+    let program = graph.program().output("error", info.energy_error).compile().expect("a program");
+    let mut executable = program.on_cpu::<T>(CpuOptions::for_rows(ROWS));
+    executable.run(&mut Store::new(), &Run { rows: ROWS, seed: 4, ..Run::default() }).expect("it runs");
+    executable.output("error").expect("an output").iter().map(|e| e.to_f64()).collect()
+}
+
+#[test]
+fn energy_errors_of_large_energies_are_differences_of_terms() {
+    let exact = energy_errors::<f64>(false);
+    assert_close("f64 both ways", &energy_errors::<f64>(true), &exact, 1e-6);
+    let worst = |found: &[f64]| found.iter().zip(&exact).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    let (sums, terms) = (worst(&energy_errors::<f32>(false)), worst(&energy_errors::<f32>(true)));
+    assert!(sums > 0.2, "subtracting sums loses the error: {sums}");
+    assert!(terms < 0.05, "differences of terms keep it: {terms} against {sums}");
 }

@@ -13,7 +13,7 @@ use hmcvi::config::{RunSpec, preset};
 use hmcvi::data::{ByteArray, read_idx_bytes, read_npy_bytes, write_npy_to};
 use hmcvi::run::{Checkpoint, Journal, RunDirectory};
 use hmcvi_graph::Store;
-use hmcvi_record::{CheckpointInfo, files};
+use hmcvi_record::{CheckpointInfo, RunInfo, files};
 
 /// Counts what a thread allocates.
 struct Counting;
@@ -213,7 +213,20 @@ fn safetensors_files() {
 fn torment_run(file: &str, seed: Vec<u8>, read: impl Fn(&RunDirectory, &Path) -> bool) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let spec = preset("basic-2d").expect("a preset");
-    let (directory, _lock) = RunDirectory::create(folder.path(), &spec, false).expect("an empty folder");
+    let info = RunInfo {
+        schema: 1,
+        version: String::new(),
+        command: Vec::new(),
+        started: 0,
+        device: String::new(),
+        data: String::new(),
+        data_sha256: String::new(),
+        parameters: 0,
+        bytes: 0,
+        first_step_size: None,
+    };
+    let created = RunDirectory::create(folder.path(), &spec, &info, false);
+    let (directory, _lock) = created.expect("an empty folder");
     let path = directory.file(file);
     torment(file, &[seed], 200, |bytes| {
         std::fs::write(&path, bytes).expect("written");

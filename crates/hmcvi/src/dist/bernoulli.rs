@@ -22,7 +22,12 @@ impl<'g> Bernoulli<'g> {
 
     /// Log probability of every row, `Σ x·l - log(1 + eˡ)`. Values between 0 and 1 are allowed.
     pub fn log_prob(&self, x: Expr<'g>) -> Expr<'g> {
-        (x * self.logits - self.logits.softplus()).sum_cols()
+        self.log_prob_terms(x).sum_cols()
+    }
+
+    /// Log probability of every variable.
+    pub fn log_prob_terms(&self, x: Expr<'g>) -> Expr<'g> {
+        x * self.logits - self.logits.softplus()
     }
 
     /// Entropy of every row, `Σ log(1 + eˡ) - l·σ(l)`.

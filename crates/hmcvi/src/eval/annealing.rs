@@ -411,6 +411,7 @@ fn step_program(model: &dyn LatentModel, steps: usize) -> Result<hmcvi_graph::Pr
         z,
         v: noise,
         log_density: (1.0 - beta) * start.log_density(z) + beta * log_joint,
+        terms: (1.0 - beta) * start.log_density(z) + beta * log_joint,
         force: (1.0 - beta) * start.force(z) + beta * force,
     };
     let (next, info) = transition.step(state, noise, graph.uniform(STREAM_ACCEPT, 1));

@@ -22,6 +22,7 @@ pub fn next_state<'g>(accepted: Expr<'g>, start: State<'g>, end: State<'g>) -> S
         z: accepted.select(end.z, start.z),
         v: accepted.select(end.v, -start.v),
         log_density: accepted.select(end.log_density, start.log_density),
+        terms: accepted.select(end.terms, start.terms),
         force: accepted.select(end.force, start.force),
     }
 }

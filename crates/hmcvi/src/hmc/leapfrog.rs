@@ -41,6 +41,7 @@ impl<'g> Trajectory<'g> {
             z: self.diverged.select(first.z, last.z),
             v: self.diverged.select(first.v, last.v),
             log_density: self.diverged.select(first.log_density, last.log_density),
+            terms: self.diverged.select(first.terms, last.terms),
             force: self.diverged.select(first.force, last.force),
         }
     }
@@ -100,5 +101,12 @@ impl<'g> Leapfrog<'g> {
     /// Total energy `H(z, v) = U(z) + K(v)` of every row.
     pub fn energy(&self, state: State<'g>) -> Expr<'g> {
         self.kinetic.energy(state.v) - state.log_density
+    }
+
+    /// `H(end) - H(start)` of every row, from the differences of its terms.
+    pub fn energy_change(&self, start: State<'g>, end: State<'g>) -> Expr<'g> {
+        let squares = (end.v - start.v) * (end.v + start.v);
+        let kinetic = (squares * (-self.kinetic.log_mass).exp()).sum_cols() * 0.5;
+        kinetic - (end.terms - start.terms).sum_cols()
     }
 }

@@ -29,6 +29,8 @@ pub struct State<'g> {
     pub v: Expr<'g>,
     /// `-U(z)`, `[N, 1]`.
     pub log_density: Expr<'g>,
+    /// The terms of `-U(z)`, `[N, any]`, for differences of energies.
+    pub terms: Expr<'g>,
     /// `-∇U(z)`, `[N, d]`.
     pub force: Expr<'g>,
 }
@@ -36,7 +38,8 @@ pub struct State<'g> {
 impl<'g> State<'g> {
     /// A particle with a position and a momentum.
     pub fn new(potential: &Potential<'g>, z: Expr<'g>, v: Expr<'g>) -> Self {
-        State { z, v, log_density: potential.log_density(z), force: potential.force(z) }
+        let (log_density, terms, force) = (potential.log_density(z), potential.terms(z), potential.force(z));
+        State { z, v, log_density, terms, force }
     }
 
     /// The same place with another momentum.

@@ -44,7 +44,7 @@ impl<'g> Transition<'g> {
         let start = state.with_momentum(u);
         let trajectory = self.leapfrog.integrate(start);
         let (proposal, diverging) = (trajectory.end(), trajectory.diverged);
-        let error = self.leapfrog.energy(proposal) - self.leapfrog.energy(start);
+        let error = self.leapfrog.energy_change(start, proposal);
         let (next, accepted) = if self.accept {
             // A diverged row is rejected whatever its energy.
             let accepted = diverging.select(0.0, accept::decide(error, uniform)).stop_gradient();

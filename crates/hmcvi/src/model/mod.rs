@@ -66,7 +66,11 @@ impl<'g> Vae<'g> {
     pub fn potential(&self, x: Expr<'g>) -> Potential<'g> {
         let (model, latent) = (self.clone(), self.settings.latent);
         let prior = Gaussian::standard(x.graph(), latent);
+        let decoder = self.clone();
         Potential::from_expression(latent, move |z| model.decoder(z).log_prob(x) + prior.log_prob(z))
+            .with_terms(move |z| {
+                Expr::concat_cols(&[decoder.decoder(z).log_prob_terms(x), prior.log_prob(z)])
+            })
     }
 
     /// The chain that infers `z` from images `x`, and its bound.

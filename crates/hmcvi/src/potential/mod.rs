@@ -18,6 +18,7 @@ pub struct Potential<'g> {
     dimension: usize,
     log_density: Function<'g>,
     force: Function<'g>,
+    terms: Function<'g>,
 }
 
 /// An expression of `z`.
@@ -28,8 +29,16 @@ impl<'g> Potential<'g> {
     /// with a result `[N, 1]`. Additive constants matter for bounds, not for motion.
     pub fn from_expression(dimension: usize, log_density: impl Fn(Expr<'g>) -> Expr<'g> + 'g) -> Self {
         let log_density: Function<'g> = Rc::new(log_density);
-        let density = log_density.clone();
-        Potential { dimension, log_density, force: Rc::new(move |z| z.graph().row_grad(density(z), z)) }
+        let (density, terms) = (log_density.clone(), log_density.clone());
+        let force = Rc::new(move |z: Expr<'g>| z.graph().row_grad(density(z), z));
+        Potential { dimension, log_density, force, terms }
+    }
+
+    /// The same potential with the terms `[N, any]` that its log density is the sum of. Differences of energies are then
+    /// formed term by term: subtracting large sums would lose what is small.
+    #[must_use]
+    pub fn with_terms(self, terms: impl Fn(Expr<'g>) -> Expr<'g> + 'g) -> Self {
+        Potential { terms: Rc::new(terms), ..self }
     }
 
     /// The potential of a Gaussian.
@@ -48,6 +57,8 @@ impl<'g> Potential<'g> {
             dimension: f.dimension,
             log_density: mixed(&f.log_density, &g.log_density),
             force: mixed(&f.force, &g.force),
+            // Terms of the two are not of one kind; the sums have to do.
+            terms: mixed(&f.log_density, &g.log_density),
         }
     }
 
@@ -59,6 +70,11 @@ impl<'g> Potential<'g> {
     /// `log p(x, z)` of every row.
     pub fn log_density(&self, z: Expr<'g>) -> Expr<'g> {
         (self.log_density)(z)
+    }
+
+    /// Terms of `log p(x, z)`, `[N, any]`.
+    pub fn terms(&self, z: Expr<'g>) -> Expr<'g> {
+        (self.terms)(z)
     }
 
     /// `U(z) = -log p(x, z)` of every row.

@@ -45,8 +45,11 @@ impl RunDirectory {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             Err(e) => return Err(DirectoryError::io(path, "open", e)),
         };
-        // A lock alone is what is left of a run that ended before it began.
-        let foreign = |e: std::io::Result<fs::DirEntry>| e.map_or(true, |e| e.file_name() != files::LOCK);
+        // Files of ours without settings are what is left of a run that ended before it began.
+        let ours =
+            |name: &str| name == files::LOCK || FILES.contains(&name) || name.starts_with(atomic::TEMPORARY);
+        let foreign =
+            |e: std::io::Result<fs::DirEntry>| e.map_or(true, |e| !e.file_name().to_str().is_some_and(ours));
         if !has_run && entries.into_iter().any(foreign) {
             return Err(DirectoryError::Foreign(path.into()));
         }
@@ -54,8 +57,13 @@ impl RunDirectory {
     }
 
     /// Begins a run. A run that is there is replaced with `force` only, and of it the files that this
-    /// module knows, nothing else.
-    pub fn create(path: &Path, spec: &RunSpec, force: bool) -> Result<(Self, Lock), DirectoryError> {
+    /// module knows, nothing else. The settings make it a run: they are written last.
+    pub fn create(
+        path: &Path,
+        spec: &RunSpec,
+        info: &RunInfo,
+        force: bool,
+    ) -> Result<(Self, Lock), DirectoryError> {
         Self::check_free(path, force)?;
         fs::create_dir_all(path).map_err(|e| DirectoryError::io(path, "create the folder", e))?;
         let lock = Lock::take(path)?;
@@ -65,6 +73,7 @@ impl RunDirectory {
             }
         }
         let directory = RunDirectory { path: path.into() };
+        directory.write_info(info)?;
         directory.write_spec(spec)?;
         Ok((directory, lock))
     }

@@ -73,9 +73,8 @@ pub fn start(
 ) -> Result<Outcome, SessionError> {
     RunDirectory::check_free(path, force)?;
     let trainer = new_trainer(begin)?;
-    let (directory, _lock) = RunDirectory::create(path, &begin.spec, force)?;
     let info = info(begin, &trainer);
-    directory.write_info(&info)?;
+    let (directory, _lock) = RunDirectory::create(path, &begin.spec, &info, force)?;
     watch.begin(&info, 0);
     Session { directory, trainer, state: CheckpointInfo::default(), best: None, epochs: Vec::new() }
         .run(&begin.spec, watch)
