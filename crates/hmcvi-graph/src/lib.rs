@@ -47,9 +47,15 @@
 //! ```
 //!
 //! How expressions become a program is described in `docs/engine.md` of the repository.
+#![deny(unsafe_code)]
 
+#[allow(
+    unsafe_code,
+    reason = "tiles and tables are reached through pointers by threads that share no part of them"
+)]
 mod cpu;
 #[cfg(feature = "cuda")]
+#[allow(unsafe_code, reason = "the driver is called through its C interface")]
 pub mod cuda;
 mod error;
 mod expr;
