@@ -5,6 +5,7 @@ mod backend;
 mod first_step;
 mod objective;
 mod schedule;
+mod sums;
 mod trainer;
 
 pub use adam::{Adam, Update, adam_updates, add_adam_state};

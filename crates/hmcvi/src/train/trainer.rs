@@ -13,6 +13,7 @@ use super::adam::add_adam_state;
 use super::backend::{Backend, Parts, Results, Which};
 use super::first_step;
 use super::objective::Objective;
+use super::sums::{Sums, TERMS};
 use crate::config::RunSpec;
 use crate::data::{Binarisation, Dataset, fixed_draw, images_given, images_of_batch};
 use crate::device::{Device, DeviceError, Runner};
@@ -445,65 +446,4 @@ fn shuffled(n: usize, seed: u64, epoch: u64) -> Vec<u32> {
         order.swap(i, (uniform[i] * (i + 1) as f64) as usize);
     }
     order
-}
-
-/// Sums of what programs report about batches.
-#[derive(Default)]
-struct Sums {
-    sums: BTreeMap<&'static str, f64>,
-    rows: f64,
-    batches: f64,
-}
-
-/// Terms of the bound, in the order of the equation.
-const TERMS: [&str; 6] =
-    ["log_joint", "initial_entropy", "momentum_entropy", "reverse_momentum", "final_momentum", "acceptance"];
-/// Sums over all rows that programs return, and what their means are called.
-const OVER_ROWS: [(&str, &str); 3] =
-    [("accepted", "acceptance_rate"), ("step_size", "step_size"), ("alpha", "alpha")];
-
-impl Sums {
-    /// Adds the results of a run with so many rows; returns its mean bound.
-    fn add(&mut self, results: &Results, run: usize, rows: usize) -> f64 {
-        let others = ["bound", "count", "diverging", "gradient_norm"];
-        for name in TERMS.into_iter().chain(others).chain(OVER_ROWS.map(|o| o.0)) {
-            if let Some(value) = results.get(run, name) {
-                *self.sums.entry(name).or_default() += value;
-            }
-        }
-        self.rows += rows as f64;
-        self.batches += 1.0;
-        let value = |name| results.get(run, name).unwrap_or(0.0);
-        value("bound") / value("count").max(1.0)
-    }
-
-    fn batch(&self, epoch: u64, images: usize, of: usize, bound: f64) -> Batch {
-        let sum = |name: &str| self.sums.get(name).copied();
-        let counted = sum("count").unwrap_or(0.0).max(1.0);
-        Batch {
-            epoch,
-            images,
-            of,
-            bound,
-            mean_bound: sum("bound").unwrap_or(0.0) / counted,
-            terms: TERMS.map(|name| sum(name).map(|s| (name, s / counted))),
-            acceptance_rate: sum("accepted").map(|a| a / self.rows),
-            step_size: sum("step_size").map(|s| s / self.rows),
-            divergences: self.divergences(),
-        }
-    }
-
-    fn divergences(&self) -> u64 {
-        self.sums.get("diverging").map_or(0, |d| *d as u64)
-    }
-
-    fn means(&self) -> BTreeMap<String, f64> {
-        let counted = self.sums.get("count").copied().unwrap_or(0.0).max(1.0);
-        let of = |name: &str| self.sums.get(name).copied();
-        let each = TERMS.iter().chain(&["bound"]);
-        let each = each.filter_map(|name| Some((name.to_string(), of(name)? / counted)));
-        let over = OVER_ROWS.iter().filter_map(|(sum, name)| Some((name.to_string(), of(sum)? / self.rows)));
-        let norm = of("gradient_norm").map(|g| ("gradient_norm".to_string(), g / self.batches));
-        each.chain(over).chain(norm).collect()
-    }
 }
