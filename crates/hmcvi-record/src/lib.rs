@@ -74,7 +74,8 @@ pub struct Epoch {
     /// Means over the epoch's images: `bound`, its terms, `acceptance_rate`, `step_size`, `alpha`,
     /// `gradient_norm`.
     pub train: BTreeMap<String, f64>,
-    /// Means over the validation images, in epochs that look at them.
+    /// Means over the validation images, in epochs that look at them: the same, and `energy_error`, `mass`,
+    /// `acceptance_rate_1` and so on for every HMC step.
     pub validation: Option<BTreeMap<String, f64>>,
     /// Images seen.
     #[serde(default)]
