@@ -1,4 +1,4 @@
-//! Show records of runs: terminal tables, and figures as SVG and PNG. No tensors, no system libraries.
+//! Show records of runs: terminal tables, figures as SVG and PNG, and pages of HTML. No tensors, no system libraries.
 #![forbid(unsafe_code)]
 
 mod canvas;
@@ -7,13 +7,17 @@ mod diagnose;
 mod error;
 mod evaluation;
 mod grid;
+mod page;
 mod palette;
+mod report;
 mod table;
 
 pub use chart::{Chart, LatentMap};
-pub use diagnose::{Finding, Level, diagnose};
+pub use diagnose::diagnose;
 pub use error::ReportError;
 pub use evaluation::evaluation_text;
 pub use grid::{GreyGrid, encode_png};
+pub use page::{Picture, page};
 pub use palette::{BEFORE, COLOURS};
+pub use report::{Maker, RunData, compare, quoted, report};
 pub use table::{Align, Table};
