@@ -3,6 +3,7 @@
 
 mod canvas;
 mod chart;
+mod comparison;
 mod diagnose;
 mod error;
 mod evaluation;
@@ -13,6 +14,7 @@ mod report;
 mod table;
 
 pub use chart::{Chart, LatentMap};
+pub use comparison::comparison_text;
 pub use diagnose::diagnose;
 pub use error::ReportError;
 pub use evaluation::evaluation_text;

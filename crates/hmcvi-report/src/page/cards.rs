@@ -22,10 +22,10 @@ pub(super) fn cards(report: &Report) -> String {
     };
     let mut out = String::from("<dl class=\"cards\">\n");
     for Card { name, value, unit, note } in cards {
-        let _ = write!(
+        let _ = writeln!(
             out,
             "<div class=\"card\"><dt>{}</dt><dd class=\"value\">{} <span class=\"unit\">{unit}</span></dd>\
-             <dd class=\"note\">{}</dd></div>\n",
+             <dd class=\"note\">{}</dd></div>",
             escape(&name),
             escape(&value),
             escape(&note)

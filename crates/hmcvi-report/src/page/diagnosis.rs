@@ -43,7 +43,7 @@ fn item(out: &mut String, finding: &Finding) {
         escape(&capital(&finding.meaning))
     );
     if !finding.action.is_empty() {
-        let _ = write!(out, "<p>Next: <code>{}</code></p>\n", escape(&finding.action));
+        let _ = writeln!(out, "<p>Next: <code>{}</code></p>", escape(&finding.action));
     }
     out.push_str("</li>\n");
 }

@@ -33,15 +33,15 @@ fn panel(out: &mut String, figure: &Figure) {
         legend(figure)
     );
     let _ = match full {
-        true => write!(
+        true => writeln!(
             out,
-            "<div class=\"broad\">{}</div><div class=\"narrow\">{}</div>\n",
+            "<div class=\"broad\">{}</div><div class=\"narrow\">{}</div>",
             svg(figure, LARGE),
             svg(figure, SMALL)
         ),
         false => writeln!(out, "{}", svg(figure, SMALL)),
     };
-    let _ = write!(out, "{}</figure>\n", numbers(figure));
+    let _ = writeln!(out, "{}</figure>", numbers(figure));
 }
 
 /// The numbers that are drawn, one row for each place on the horizontal axis.

@@ -102,8 +102,8 @@ mod tests {
     fn numbers_have_digits_that_count_and_a_true_minus() {
         assert_eq!([fixed(-1.234, 2), fixed(-0.001, 2), fixed(2.0, 1)], ["−1.23", "0.00", "2.0"]);
         assert_eq!(
-            [number(0.01234), number(-123.456), number(3.14159), number(0.0)],
-            ["0.01234", "−123.46", "3.142", "0"]
+            [number(0.01234), number(-123.456), number(3.45678), number(0.0)],
+            ["0.01234", "−123.46", "3.457", "0"]
         );
         assert_eq!([number(1.5e-7), number(f64::NAN)], ["1.50e−7", "–"]);
     }

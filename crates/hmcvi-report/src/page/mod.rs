@@ -61,7 +61,7 @@ pub fn page(report: &Report, pictures: &[Picture]) -> String {
         if !lead.is_empty() {
             let _ = writeln!(out, "<p class=\"lead\">{lead}</p>");
         }
-        let _ = write!(out, "{body}</section>\n");
+        let _ = writeln!(out, "{body}</section>");
     }
     let _ = write!(
         out,
@@ -127,7 +127,7 @@ fn head(out: &mut String, report: &Report, title: &str) {
             chips(run).iter().map(|c| format!("<li class=\"chip\">{}</li>", escape(c))).collect();
         let _ = writeln!(out, "<ul class=\"chips\" aria-label=\"Settings\">{chips}</ul>");
     }
-    let _ = write!(out, "{}</div></header>\n", cards::cards(report));
+    let _ = writeln!(out, "{}</div></header>", cards::cards(report));
 }
 
 /// The settings in a few words each.

@@ -20,9 +20,9 @@ pub(super) fn reproduce(report: &Report) -> String {
             escape(&run.reproduce.join("\n"))
         );
         facts(&mut out, run);
-        let _ = write!(
+        let _ = writeln!(
             out,
-            "<details><summary>Complete settings (config.toml)</summary><pre tabindex=\"0\"><code>{}</code></pre></details>\n",
+            "<details><summary>Complete settings (config.toml)</summary><pre tabindex=\"0\"><code>{}</code></pre></details>",
             escape(&run.config)
         );
     }

@@ -8,6 +8,9 @@ use super::html::{escape, fixed};
 use super::table::table;
 use crate::report::grouped;
 
+/// One of the distances.
+type Distance = fn(&PosteriorDistance) -> &Estimate;
+
 /// A line of the table: its name, and its value for an evaluation.
 type Line = (&'static str, fn(&Evaluation) -> Option<String>);
 
@@ -93,7 +96,7 @@ fn annealed(s: &AnnealingSettings, images: u64) -> String {
 }
 
 fn posterior(run: &RunReport, p: &PosteriorQuality) -> String {
-    let of: [(&str, fn(&PosteriorDistance) -> &Estimate); 3] = [
+    let of: [(&str, Distance); 3] = [
         ("KL divergence of Gaussians (nats)", |d| &d.gaussian_kl),
         ("1-Wasserstein (standard deviations)", |d| &d.wasserstein),
         ("Energy above the posterior’s (nats)", |d| &d.energy_excess),

@@ -9,7 +9,7 @@ const FEW: u64 = 100;
 
 pub(super) fn missing(run: &RunData) -> Vec<Missing> {
     let place = &run.place;
-    let mut all = Vec::new();
+    let mut all: Vec<Missing> = run.no_pictures.iter().cloned().collect();
     let mut add = |what: &str, command: String| all.push(Missing { what: what.into(), command });
     if run.state == RunState::Stopped {
         let done = run.epochs.last().map_or(0, |e| e.epoch);

@@ -7,8 +7,8 @@ mod missing;
 mod verdict;
 
 use hmcvi_record::{
-    Basic, Difference, Epoch, Estimate, Evaluation, ImageEvaluation, Published, REPORT_SCHEMA, Report,
-    RunInfo, RunReport, RunSettings, RunState, Summary,
+    Basic, Difference, Epoch, Estimate, Evaluation, ImageEvaluation, Missing, Published, REPORT_SCHEMA,
+    Report, RunInfo, RunReport, RunSettings, RunState, Summary,
 };
 
 pub use compare::compare;
@@ -47,6 +47,8 @@ pub struct RunData {
     pub began_with: Option<Box<RunData>>,
     /// The paper's plain model of the same size.
     pub published_basic: Option<Published>,
+    /// Why there are no pictures, and what to do about it.
+    pub no_pictures: Option<Missing>,
     /// Commands that make the run and its evaluation again.
     pub reproduce: Vec<String>,
     /// The complete settings, as TOML.

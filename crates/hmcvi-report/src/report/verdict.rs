@@ -25,7 +25,7 @@ fn single(run: &RunReport) -> String {
         ),
         None => format!("{name} reaches a bound of −log p(x) ≤ {} on {images}", nats(&evaluation.bound)),
     };
-    let gain = run.basic.as_ref().map_or(String::new(), |basic| against(basic));
+    let gain = run.basic.as_ref().map_or(String::new(), against);
     let problems = run.findings.iter().filter(|f| f.level == Level::Problem).count();
     let trust = match problems {
         0 => "; nothing stands against trusting these numbers",

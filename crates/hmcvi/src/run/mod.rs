@@ -13,6 +13,7 @@ mod open;
 mod readme;
 mod session;
 
+pub use atomic::write as write_whole;
 pub use checkpoint::{Checkpoint, Which, load_initial};
 pub use directory::RunDirectory;
 pub use error::DirectoryError;

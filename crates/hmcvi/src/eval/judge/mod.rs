@@ -20,7 +20,6 @@ use super::annealing::AnnealingOptions;
 use super::bound::BoundEvaluator;
 use super::importance::Proposal;
 use super::posterior::PosteriorOptions;
-use super::statistics::estimate;
 use super::{EvalError, VaeModel};
 use crate::config::RunSpec;
 use crate::data::{Binarisation, Images, fixed_draw};
