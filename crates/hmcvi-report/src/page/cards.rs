@@ -92,7 +92,7 @@ fn gain(run: &RunReport) -> Option<Card> {
 fn trust(run: &RunReport) -> Option<Card> {
     let s = run.evaluation.as_ref()?.importance_sampling.as_ref()?;
     Some(Card {
-        name: "Images with k̂ above 0.7".into(),
+        name: "Images with k-hat above 0.7".into(),
         value: fixed(100.0 * s.k_hat_high, 1),
         unit: "%",
         note: format!(
@@ -128,12 +128,12 @@ fn training(run: &RunReport) -> Card {
 
 fn diagnosis(run: &RunReport) -> Card {
     let count = |level| run.findings.iter().filter(|f| f.level == level).count();
-    let (problems, remarks, good) = (count(Level::Problem), count(Level::Remark), count(Level::Good));
+    let (problems, good) = (count(Level::Problem), count(Level::Good));
     Card {
         name: "Problems found".into(),
         value: problems.to_string(),
         unit: "",
-        note: format!("{remarks} remarks · {good} checks are as they should be"),
+        note: format!("{good} of {} checks are as they should be", run.findings.len()),
     }
 }
 

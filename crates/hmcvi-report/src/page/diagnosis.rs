@@ -38,7 +38,7 @@ fn item(out: &mut String, finding: &Finding) {
         out,
         "<li class=\"{class}\"><span class=\"level {class}\">{level}</span><strong>{}</strong>\n<p>{}.</p>\n\
          <p class=\"meaning\">{}.</p>\n",
-        escape(&capital(&finding.about)),
+        escape(&title(&finding.about)),
         escape(&capital(&finding.finding)),
         escape(&capital(&finding.meaning))
     );
@@ -57,6 +57,11 @@ fn missing(out: &mut String, missing: &[Missing]) {
         let _ = writeln!(out, "<li>{}: <code>{}</code></li>", escape(&capital(what)), escape(command));
     }
     out.push_str("</ul>\n");
+}
+
+/// A key as a title.
+fn title(about: &str) -> String {
+    if about == "k-hat" { about.into() } else { capital(&about.replace('-', " ")) }
 }
 
 fn capital(text: &str) -> String {

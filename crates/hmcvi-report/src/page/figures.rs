@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use hmcvi_record::{Figure, FigureKind, Report, Section};
+use hmcvi_record::{Curve, Figure, FigureKind, Report, Section};
 
 use super::html::{escape, number};
 use super::plot::{LARGE, SMALL, beyond, legend, svg};
@@ -46,23 +46,20 @@ fn panel(out: &mut String, figure: &Figure) {
 
 /// The numbers that are drawn, one row for each place on the horizontal axis.
 fn numbers(figure: &Figure) -> String {
+    let drawn: Vec<&Curve> = figure.curves.iter().filter(|c| !c.points.is_empty()).collect();
     let mut rows: BTreeMap<u64, (f64, Vec<Option<f64>>)> = BTreeMap::new();
-    let empty = vec![None; figure.curves.len()];
-    for (i, curve) in figure.curves.iter().enumerate() {
+    let empty = vec![None; drawn.len()];
+    for (i, curve) in drawn.iter().enumerate() {
         // The last point of a histogram only closes its last bin.
-        let drawn = if figure.kind == FigureKind::Steps {
-            curve.points.len().saturating_sub(1)
-        } else {
-            curve.points.len()
-        };
-        for (x, y) in &curve.points[..drawn] {
+        let closing = usize::from(figure.kind == FigureKind::Steps);
+        for (x, y) in &curve.points[..curve.points.len() - closing] {
             rows.entry(order(*x)).or_insert_with(|| (*x, empty.clone())).1[i] = Some(*y);
         }
     }
     let first =
         if figure.kind == FigureKind::Steps { format!("{}, from", figure.x) } else { figure.x.clone() };
     let titles: Vec<String> =
-        [first].iter().chain(figure.curves.iter().map(|c| &c.name)).map(|t| escape(t)).collect();
+        [first].iter().chain(drawn.iter().map(|c| &c.name)).map(|t| escape(t)).collect();
     let place = |x: f64| {
         if x.fract() == 0.0 && x.abs() < 1e9 { format!("{x}").replace('-', "−") } else { number(x) }
     };

@@ -120,7 +120,8 @@ fn head(out: &mut String, report: &Report, title: &str) {
         "<header class=\"top\"><div class=\"wide\">\n<p class=\"eyebrow\">hmcvi · {what} · {}</p>\n<h1>{title}</h1>\n\
          <p class=\"verdict\">{}</p>\n",
         date(report.made),
-        escape(&report.verdict)
+        // A number and its error stay on one line.
+        escape(&report.verdict).replace(" ± ", "\u{a0}±\u{a0}").replace(" nats", "\u{a0}nats")
     );
     if let [run] = &report.runs[..] {
         let chips: String =
@@ -169,5 +170,7 @@ fn colours() -> String {
         };
         colours.iter().enumerate().map(rule).collect()
     };
-    format!("{}@media (prefers-color-scheme: dark) {{\n{}}}\n", rules(&LINES), rules(&LINES_ON_DARK))
+    // Letters need more contrast than lines.
+    let letters = "@media (prefers-color-scheme: light) { svg .label { filter: brightness(.8); } }\n";
+    format!("{}{letters}@media (prefers-color-scheme: dark) {{\n{}}}\n", rules(&LINES), rules(&LINES_ON_DARK))
 }

@@ -29,10 +29,11 @@ fn single(run: &RunReport) -> String {
     if rows.is_empty() {
         return not_judged(run);
     }
-    let (with_basic, with_paper) = (run.basic.is_some(), run.published.is_some());
+    let basic = run.basic.as_ref().filter(|_| rows.iter().any(|r| r.basic.is_some()));
+    let (with_basic, with_paper) = (basic.is_some(), run.published.is_some());
     let with_gain = rows.iter().any(|r| r.gain.is_some());
     let mut titles = vec!["Estimate".to_string(), escape(&run.name)];
-    if let Some(basic) = &run.basic {
+    if let Some(basic) = basic {
         let source = if basic.place.is_some() { "basic model" } else { "basic model, paper" };
         titles.push(format!("{}<small>{source}</small>", escape(&basic.name)));
     }

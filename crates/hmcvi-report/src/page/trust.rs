@@ -30,8 +30,8 @@ const LINES: [Line; 12] = [
     ("Variance of log weights, mean", |e| {
         Some(fixed(e.importance_sampling.as_ref()?.log_weight_variance, 2))
     }),
-    ("k̂, median", |e| Some(fixed(e.importance_sampling.as_ref()?.k_hat_median, 2))),
-    ("Images with k̂ above 0.7", |e| {
+    ("k-hat, median", |e| Some(fixed(e.importance_sampling.as_ref()?.k_hat_median, 2))),
+    ("Images with k-hat above 0.7", |e| {
         Some(format!("{} %", fixed(100.0 * e.importance_sampling.as_ref()?.k_hat_high, 1)))
     }),
     ("Annealing", |e| Some(annealed(&e.annealing.as_ref()?.settings, e.annealing.as_ref()?.images))),

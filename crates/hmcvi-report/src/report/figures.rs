@@ -27,7 +27,7 @@ const TERMS: [(&str, &str, &str); 6] = [
     (
         "momentum_entropy",
         "Entropy of the momenta",
-        "What the drawn momenta add; it belongs together with the two terms below.",
+        "What the drawn momenta add; it belongs together with the reverse and the final momenta.",
     ),
     (
         "reverse_momentum",
@@ -112,22 +112,19 @@ fn bound_marks(runs: &[RunData]) -> Vec<Mark> {
 }
 
 /// A value of all runs over epochs: of training and validation images for one run, of validation images for several.
+/// Curves without points stay, so that a run has the same place, and with it the same colour, in all figures.
 fn curves(runs: &[RunData], key: &str, most: usize) -> Vec<Curve> {
     let train = |e: &Epoch| e.train.get(key).copied();
     let validation = |e: &Epoch| e.validation.as_ref()?.get(key).copied();
-    let made = match runs {
+    match runs {
+        // It does not depend on the images: one curve says it all.
+        [run] if key == "alpha" => vec![curve("training", run, most, &train)],
         [run] => vec![curve("training", run, most, &train), curve("validation", run, most, &validation)],
-        // What is learnt does not depend on the images; not all of it is looked at with them.
+        // Not everything is looked at with validation images.
         _ => runs
             .iter()
             .map(|run| curve(&run.name, run, most, &|e| validation(e).or_else(|| train(e))))
             .collect(),
-    };
-    // Learnt values are the same for all images: one curve says it all.
-    let made: Vec<Curve> = made.into_iter().filter(|c| !c.points.is_empty()).collect();
-    match (&made[..], key) {
-        ([_, validation], "alpha") if runs.len() == 1 => vec![validation.clone()],
-        _ => made,
     }
 }
 
@@ -161,16 +158,17 @@ fn by_step(runs: &[RunData], most: usize) -> Figure {
         let points = (1..=run.settings.hmc_steps).filter_map(|t| Some((t as f64, rate(look?, t)?)));
         Curve { name: run.name.clone(), points: points.collect() }
     };
-    let curves = runs.iter().map(last).filter(|c| c.points.len() > 1).collect();
+    let curves = runs.iter().map(last).collect();
     figure(id, words, ("HMC step", "share of proposals"), curves)
 }
 
 /// Shares of diverged images, where there were any.
 fn divergences(runs: &[RunData], most: usize) -> Figure {
     let share = |e: &Epoch| (e.images > 0).then(|| 100.0 * e.divergences as f64 / e.images as f64);
-    let some = runs.iter().filter(|r| r.epochs.iter().any(|e| e.divergences > 0));
     let name = |run: &RunData| if runs.len() == 1 { "training".into() } else { run.name.clone() };
-    let curves = some.map(|run| curve(&name(run), run, most, &share)).collect();
+    let any = runs.iter().any(|r| r.epochs.iter().any(|e| e.divergences > 0));
+    let drawn = |e: &Epoch| share(e).filter(|_| any);
+    let curves = runs.iter().map(|run| curve(&name(run), run, most, &drawn)).collect();
     let what = "Images whose simulation left the range of numbers, in training.";
     let id = ("divergences", Section::Chain, FigureKind::Lines);
     figure(id, ("Divergences", what), ("epoch", "% of images"), curves)
@@ -196,8 +194,8 @@ fn trust(runs: &[RunData]) -> Vec<Figure> {
     let id = |id| (id, Section::Trust, FigureKind::Steps);
     let mut k_hat = figure(
         id("k_hat"),
-        ("Pareto k̂", "The worst draw of each image. Above 0.7 importance sampling is not to be trusted."),
-        ("k̂", "share of images"),
+        ("Pareto k-hat", "The worst draw of each image. Above 0.7 importance sampling is not to be trusted."),
+        ("k-hat", "share of images"),
         histograms(&k_hat, range, BINS),
     );
     k_hat.marks.push(Mark { name: "0.7".into(), value: HIGH_K_HAT, axis: MarkAxis::X });

@@ -8,7 +8,7 @@ use super::RunData;
 const FEW: u64 = 100;
 
 pub(super) fn missing(run: &RunData) -> Vec<Missing> {
-    let place = &run.place;
+    let place = &crate::quoted(&run.place);
     let mut all: Vec<Missing> = run.no_pictures.iter().cloned().collect();
     let mut add = |what: &str, command: String| all.push(Missing { what: what.into(), command });
     if run.state == RunState::Stopped {
@@ -36,6 +36,13 @@ pub(super) fn missing(run: &RunData) -> Vec<Missing> {
             "--posterior 20".into(),
         ),
     ];
+    if let Some(from) = run.began_with.as_ref().filter(|from| from.evaluation.is_none()) {
+        let flags = (evaluation.images, evaluation.draws);
+        add(
+            &format!("what it gains over {}, the basic model it began with", from.name),
+            format!("hmcvi eval {} --limit {} --draws {}", crate::quoted(&from.place), flags.0, flags.1),
+        );
+    }
     // One evaluation replaces the other, so that a single command has to ask for everything.
     let asked = [
         evaluation.annealing.as_ref().map(|a| format!("--ais {}", a.images)),
@@ -46,8 +53,9 @@ pub(super) fn missing(run: &RunData) -> Vec<Missing> {
     let command =
         ["hmcvi eval".into(), place.clone()].into_iter().chain(asked.into_iter().flatten()).chain(wanted);
     let command = command.collect::<Vec<String>>().join(" ");
-    for (_, what, _) in flags.iter().filter(|f| f.0) {
-        add(what, command.clone());
+    let whats: Vec<&str> = flags.iter().filter(|f| f.0).map(|f| f.1).collect();
+    if !whats.is_empty() {
+        add(&whats.join("; "), command);
     }
     all
 }

@@ -1,6 +1,6 @@
 //! Say in one sentence how runs turned out.
 
-use hmcvi_record::{Basic, Comparison, Difference, Estimate, Level, RunReport, RunState};
+use hmcvi_record::{Basic, ComparedRun, Comparison, Difference, Estimate, Level, RunReport, RunState};
 
 /// Differences of fewer standard errors are not called differences.
 const CLEAR: f64 = 2.0;
@@ -17,32 +17,43 @@ fn single(run: &RunReport) -> String {
     let name = &run.name;
     let Some(evaluation) = &run.evaluation else { return training(run) };
     let images = format!("{} {} images", grouped(evaluation.images), evaluation.split);
+    let gain = |of: fn(&Basic) -> Option<Difference>| run.basic.as_ref().and_then(of);
+    let (bound, than) = (nats(&evaluation.bound), run.basic.as_ref().map(whose).unwrap_or_default());
+    let bound_gain = gain(|b| b.bound_gain);
     let reached = match &evaluation.importance_sampling {
-        Some(sampling) => format!(
-            "{name} reaches −log p(x) ≈ {} on {images}, with a bound of {}",
-            nats(&sampling.log_likelihood),
-            nats(&evaluation.bound)
-        ),
-        None => format!("{name} reaches a bound of −log p(x) ≤ {} on {images}", nats(&evaluation.bound)),
+        Some(sampling) => {
+            let better_by = gain(|b| b.log_likelihood_gain).map(|g| format!(", {} than {than}", better(&g)));
+            let bound_by = bound_gain.map(|g| match better_by {
+                Some(_) => format!(" ({})", better(&g)),
+                None => format!(", {} than {than}", better(&g)),
+            });
+            format!(
+                "{name} reaches −log p(x) ≈ {} on {images}{}, with a bound of {bound}{}",
+                nats(&sampling.log_likelihood),
+                better_by.unwrap_or_default(),
+                bound_by.unwrap_or_default()
+            )
+        }
+        None => {
+            let by = bound_gain.map_or(String::new(), |g| format!(", {} than {than}", better(&g)));
+            format!("{name} reaches a bound of −log p(x) ≤ {bound} on {images}{by}")
+        }
     };
-    let gain = run.basic.as_ref().map_or(String::new(), against);
     let problems = run.findings.iter().filter(|f| f.level == Level::Problem).count();
     let trust = match problems {
         0 => "; nothing stands against trusting these numbers",
         1 => "; one finding below says what keeps these numbers from being the last word",
         _ => "; the findings below say what keeps these numbers from being the last word",
     };
-    format!("{reached}{gain}{trust}.")
+    format!("{reached}{trust}.")
 }
 
-/// What the run gains over the plain model, by its bound: that is what both were trained for.
-fn against(basic: &Basic) -> String {
-    let Some(gain) = &basic.bound_gain else { return String::new() };
-    let whose = match basic.place {
+/// The plain model in words.
+fn whose(basic: &Basic) -> String {
+    match basic.place {
         Some(_) => format!("the basic model it began with ({})", basic.name),
-        None => format!("the paper's {}", basic.name),
-    };
-    format!(", which is {} than that of {whose}", better(gain))
+        None => format!("the paper’s {}", basic.name),
+    }
 }
 
 fn training(run: &RunReport) -> String {
@@ -63,20 +74,33 @@ fn training(run: &RunReport) -> String {
     format!("{state}{bound}; it was not judged on test images yet.")
 }
 
+/// The best bound and the best likelihood, which need not be of the same run.
 fn several(first: &RunReport, comparison: &Comparison) -> String {
-    let judged: Vec<_> = comparison.runs.iter().filter_map(|r| Some((r, r.bound?))).collect();
-    let Some((best, bound)) = judged.iter().max_by(|a, b| a.1.mean.total_cmp(&b.1.mean)) else {
+    let bound = best(comparison, |r| Some((r.bound?, r.bound_difference)));
+    let likelihood = best(comparison, |r| Some((r.log_likelihood?, r.log_likelihood_difference)));
+    let Some((winner, estimate, difference)) = bound else {
         return format!("None of the {} runs was judged on test images yet.", comparison.runs.len());
     };
-    let compared = match &best.bound_difference {
-        Some(difference) => format!(", {} than that of {}", better(difference), first.name),
-        None if best.place == first.place => match judged.len() {
-            1 => ", the only one that was judged".into(),
-            _ => ", the best of all".into(),
-        },
-        None => String::new(),
-    };
-    format!("{} has the best bound, −log p(x) ≤ {}{compared}.", best.name, nats(bound))
+    let than =
+        |d: Option<Difference>| d.map_or(String::new(), |d| format!(", {} than {}", better(&d), first.name));
+    let mut text =
+        format!("{winner} has the best bound, −log p(x) ≤ {}{}", nats(&estimate), than(difference));
+    if let Some((other, estimate, difference)) = likelihood {
+        let who = if other == winner { "and also".to_string() } else { format!("and {other}") };
+        text += &format!("; {who} the best likelihood, −log p(x) ≈ {}{}", nats(&estimate), than(difference));
+    }
+    text + "."
+}
+
+/// A value of a run, and its difference from the first.
+type Value = (Estimate, Option<Difference>);
+
+fn best(
+    comparison: &Comparison,
+    of: fn(&ComparedRun) -> Option<Value>,
+) -> Option<(&str, Estimate, Option<Difference>)> {
+    let known = comparison.runs.iter().filter_map(|r| of(r).map(|(e, d)| (r.name.as_str(), e, d)));
+    known.max_by(|a, b| a.1.mean.total_cmp(&b.1.mean))
 }
 
 fn better(difference: &Difference) -> String {

@@ -59,7 +59,7 @@ impl Frame {
                 y + 4.5
             );
         }
-        let about = ((right - left) / 80.0).max(2.0);
+        let about = ((right - left) / 55.0).clamp(3.0, 10.0);
         for (value, label) in self.x.ticks(about, matches!(figure.x.as_str(), "epoch" | "HMC step")) {
             let x = self.x.at(value);
             let _ = write!(
@@ -96,7 +96,7 @@ fn vertical(figure: &Figure, (first, last): (f64, f64)) -> Option<(f64, f64)> {
     }
     let settled = first + TRANSIENT * (last - first);
     let later = range(points().filter(|p| p.0 > settled).map(|p| p.1).chain(marks())).unwrap_or(all);
-    let few = points().count() < 10 * figure.curves.len();
+    let few = figure.curves.iter().all(|c| c.points.len() < 10);
     let flat = (later.1 - later.0) < SHARE_OF_REST * (all.1 - all.0);
     // A beginning is cut off at as much as the rest takes up.
     let reach = 0.5 * (later.1 - later.0);

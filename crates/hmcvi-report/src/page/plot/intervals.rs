@@ -20,7 +20,7 @@ const BOTTOM: f64 = 26.0;
 
 /// The drawing, once for wide pages and once for narrow ones.
 pub(in crate::page) fn intervals(title: &str, all: &[Interval]) -> String {
-    let [broad, narrow] = [920.0, 440.0].map(|width| one(title, all, width));
+    let [broad, narrow] = [920.0, 340.0].map(|width| one(title, all, width));
     format!("<div class=\"broad\">{broad}</div><div class=\"narrow\">{narrow}</div>\n")
 }
 
@@ -37,7 +37,7 @@ fn one(title: &str, all: &[Interval], width: f64) -> String {
         r#"<svg viewBox="0 0 {width} {height}" role="img" aria-label="{}" xmlns="http://www.w3.org/2000/svg">"#,
         escape(&format!("{title}: {}.", spoken.join("; ")))
     );
-    for (value, label) in x.ticks((width / 100.0).max(3.0), false) {
+    for (value, label) in x.ticks((width / 90.0).max(3.0), false) {
         let at = x.at(value);
         let _ = write!(
             out,

@@ -20,6 +20,8 @@ const DASHES: [&str; 6] = ["none", "7 4", "2 4", "10 4 2 4", "14 5", "4 3"];
 const NAMED: usize = 3;
 /// Width of a letter, roughly.
 const LETTER: f64 = 7.3;
+/// Width of a bold letter, roughly.
+const BOLD: f64 = 8.6;
 /// Least distance of two names at line ends.
 const NAME_HEIGHT: f64 = 15.0;
 
@@ -28,7 +30,7 @@ const NAME_HEIGHT: f64 = 15.0;
 pub(super) struct Size(pub(super) f64, pub(super) f64);
 
 /// For a column of its own, and on a telephone.
-pub(super) const SMALL: Size = Size(440.0, 250.0);
+pub(super) const SMALL: Size = Size(330.0, 214.0);
 /// Over the whole width.
 pub(super) const LARGE: Size = Size(920.0, 340.0);
 
@@ -37,16 +39,25 @@ pub(super) fn colour(index: usize) -> usize {
     index % LINES.len()
 }
 
-/// Whether lines are named at their ends; otherwise a legend has to.
+/// Curves that have points, with their numbers.
+fn drawn(figure: &Figure) -> impl Iterator<Item = (usize, &Curve)> {
+    figure.curves.iter().enumerate().filter(|(_, c)| !c.points.is_empty())
+}
+
+/// Whether lines are named at their ends, which have to be below each other; otherwise a legend has to.
 fn direct(figure: &Figure) -> bool {
-    let long = |c: &Curve| c.name.chars().count() > 12;
-    figure.kind == FigureKind::Lines && figure.curves.len() <= NAMED && !figure.curves.iter().any(long)
+    let curves: Vec<&Curve> = drawn(figure).map(|(_, c)| c).collect();
+    let short = |c: &&Curve| c.name.chars().count() <= 10;
+    let end = |c: &Curve| c.points.last().map(|p| p.0);
+    let together = curves.windows(2).all(|w| end(w[0]) == end(w[1]));
+    let few = (1..=NAMED).contains(&curves.len()) && curves.iter().all(short);
+    figure.kind == FigureKind::Lines && few && together
 }
 
 /// The drawing.
 pub(super) fn svg(figure: &Figure, size: Size) -> String {
-    let longest = figure.curves.iter().map(|c| c.name.chars().count()).max().unwrap_or(0) as f64;
-    let right = if direct(figure) { 12.0 + LETTER * longest } else { 14.0 };
+    let longest = drawn(figure).map(|(_, c)| c.name.chars().count()).max().unwrap_or(0) as f64;
+    let right = if direct(figure) { 10.0 + BOLD * longest } else { 14.0 };
     let Some(frame) = Frame::new(figure, size, right) else { return String::new() };
     let Size(width, height) = size;
     let mut out = format!(
@@ -60,7 +71,7 @@ pub(super) fn svg(figure: &Figure, size: Size) -> String {
         r#"<clipPath id="{clip}"><rect {}/></clipPath><g clip-path="url(#{clip})">"#,
         frame.rectangle()
     );
-    for (i, curve) in figure.curves.iter().enumerate() {
+    for (i, curve) in drawn(figure) {
         line(&mut out, figure.kind, &frame, curve, i);
     }
     out.push_str("</g>");
@@ -88,11 +99,11 @@ fn spoken(figure: &Figure) -> String {
 
 /// Names of lines with a stroke of each; nothing where lines are named themselves.
 pub(super) fn legend(figure: &Figure) -> String {
-    if direct(figure) || (figure.curves.len() == 1 && figure.kind == FigureKind::Steps) {
+    if direct(figure) || (figure.kind == FigureKind::Steps && figure.curves.len() == 1) {
         return String::new();
     }
     let mut out = String::from(r#"<ul class="legend">"#);
-    for (i, curve) in figure.curves.iter().enumerate() {
+    for (i, curve) in drawn(figure) {
         let _ = write!(
             out,
             r#"<li><svg viewBox="0 0 26 10" aria-hidden="true"><line x1="1" y1="5" x2="25" y2="5" class="line s{}" stroke-dasharray="{}"/></svg>{}</li>"#,
@@ -163,7 +174,7 @@ fn marks(out: &mut String, frame: &Frame, figure: &Figure) {
 fn names(out: &mut String, frame: &Frame, figure: &Figure) {
     let (top, floor) = (frame.y.to, frame.y.from);
     let end = |(i, c): (usize, &Curve)| Some((i, frame.y.at(c.points.last()?.1).clamp(top, floor)));
-    let mut ends: Vec<(usize, f64)> = figure.curves.iter().enumerate().filter_map(end).collect();
+    let mut ends: Vec<(usize, f64)> = drawn(figure).filter_map(end).collect();
     ends.sort_by(|a, b| a.1.total_cmp(&b.1));
     for i in 1..ends.len() {
         ends[i].1 = ends[i].1.max(ends[i - 1].1 + NAME_HEIGHT);
