@@ -1,8 +1,9 @@
 //! Describe what can be typed: commands, their flags, and flags that several commands share.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use hmcvi::run::Builtin;
 
 use crate::commands::{
     bench, config, data, diagnose, doctor, encode, eval, hmc, quickstart, reproduce, resume, sample, train,
@@ -139,11 +140,31 @@ impl From<SplitName> for hmcvi::data::Split {
     }
 }
 
-/// Which trained model.
+/// Which trained model, by position or by name.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Chosen {
+    /// Run directory, or `builtin` for the two-dimensional model inside the program
+    #[arg(value_name = "RUN", required_unless_present = "model")]
+    run: Option<PathBuf>,
+    /// The same, by name
+    #[arg(long, value_name = "RUN", conflicts_with = "run")]
+    model: Option<PathBuf>,
+}
+
+impl Chosen {
+    /// The run directory; `None` for the model inside the program. A folder of that name is `./builtin`.
+    pub(crate) fn run(&self) -> Option<&Path> {
+        // Clap sees to it that one of them is there.
+        let run = self.run.as_deref().or(self.model.as_deref())?;
+        (run != Path::new(Builtin::NAME)).then_some(run)
+    }
+}
+
+/// How a trained model is used.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Trained {
-    /// Run directory
-    pub(crate) run: PathBuf,
+    #[command(flatten)]
+    pub(crate) chosen: Chosen,
     /// Checkpoint: the best validation bound, or the last epoch
     #[arg(long, value_enum, default_value_t = CheckpointName::Best)]
     pub(crate) checkpoint: CheckpointName,

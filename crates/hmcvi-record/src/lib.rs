@@ -2,6 +2,11 @@
 //! judged. No tensors, no files: readers and writers share these types.
 #![forbid(unsafe_code)]
 
+pub mod figure;
+mod provenance;
+
+pub use provenance::Provenance;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
