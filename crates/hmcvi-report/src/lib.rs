@@ -6,8 +6,10 @@ mod chart;
 mod diagnose;
 mod error;
 mod evaluation;
+pub mod figure;
 mod grid;
 mod palette;
+mod scene;
 mod table;
 
 pub use chart::{Chart, LatentMap};
@@ -16,4 +18,5 @@ pub use error::ReportError;
 pub use evaluation::evaluation_text;
 pub use grid::{GreyGrid, encode_png};
 pub use palette::{BEFORE, COLOURS};
+pub use scene::Scene;
 pub use table::{Align, Table};

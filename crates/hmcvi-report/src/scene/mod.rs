@@ -137,15 +137,36 @@ pub(crate) struct Pixels {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Shape {
     /// Lines from place to place, several parts together.
-    Lines { parts: Vec<Vec<Place>>, closed: bool, fill: Option<Paint>, stroke: Option<Stroke> },
+    Lines {
+        parts: Vec<Vec<Place>>,
+        closed: bool,
+        fill: Option<Paint>,
+        stroke: Option<Stroke>,
+    },
     /// Discs of one kind.
-    Dots { places: Vec<Place>, radius: f64, paint: Paint },
+    Dots {
+        places: Vec<Place>,
+        radius: f64,
+        paint: Paint,
+    },
     /// A disc with an edge.
-    Disc { place: Place, radius: f64, fill: Paint, edge: Stroke },
+    Disc {
+        place: Place,
+        radius: f64,
+        fill: Paint,
+        edge: Stroke,
+    },
     Text(Text),
-    Picture { area: Rect, pixels: Pixels, opacity: f64 },
+    Picture {
+        area: Rect,
+        pixels: Pixels,
+        opacity: f64,
+    },
     /// Shapes of which only what lies in an area is seen.
-    Clipped { area: Rect, shapes: Vec<Shape> },
+    Clipped {
+        area: Rect,
+        shapes: Vec<Shape>,
+    },
 }
 
 /// A drawing.

@@ -18,7 +18,8 @@ pub(super) fn png(scene: &Scene, scale: f64) -> Result<Vec<u8>, ReportError> {
     let mut painter = Painter { pixmap, transform: Transform::from_scale(scale as f32, scale as f32) };
     painter.shapes(&scene.shapes, None);
     // Everything is opaque on the white ground, so that three of four bytes are the picture.
-    let rgb: Vec<u8> = painter.pixmap.data().as_chunks::<4>().0.iter().flat_map(|p| [p[0], p[1], p[2]]).collect();
+    let rgb: Vec<u8> =
+        painter.pixmap.data().as_chunks::<4>().0.iter().flat_map(|p| [p[0], p[1], p[2]]).collect();
     crate::grid::encode_png(&rgb, width, height, png::ColorType::Rgb)
 }
 
@@ -98,7 +99,8 @@ impl Painter {
             let width = width as f32;
             let dash = if dashed { StrokeDash::new(vec![3.0 * width, 3.5 * width], 0.0) } else { None };
             let (line_cap, line_join) = (LineCap::Round, LineJoin::Round);
-            let stroke = tiny_skia::Stroke { width, line_cap, line_join, dash, ..tiny_skia::Stroke::default() };
+            let stroke =
+                tiny_skia::Stroke { width, line_cap, line_join, dash, ..tiny_skia::Stroke::default() };
             self.pixmap.stroke_path(path, &paint(from), &stroke, self.transform, mask);
         }
     }
@@ -126,7 +128,8 @@ impl Painter {
             *to = [*r, *g, *b, 255];
         }
         let (sx, sy) = (area.width / pixels.width as f64, area.height / pixels.height as f64);
-        let transform = self.transform.pre_translate(area.x as f32, area.y as f32).pre_scale(sx as f32, sy as f32);
+        let transform =
+            self.transform.pre_translate(area.x as f32, area.y as f32).pre_scale(sx as f32, sy as f32);
         let paint = PixmapPaint {
             opacity: opacity as f32,
             quality: FilterQuality::Nearest,
