@@ -6,7 +6,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use hmcvi::run::Builtin;
 
 use crate::commands::{
-    bench, config, data, diagnose, doctor, encode, eval, hmc, quickstart, reproduce, resume, sample, train,
+    bench, config, data, diagnose, doctor, encode, eval, figures, hmc, quickstart, reproduce, resume, sample,
+    train,
 };
 
 /// Variational inference with Hamiltonian Monte Carlo: train, judge and look at models.
@@ -53,6 +54,8 @@ pub(crate) enum Command {
     Encode(encode::Arguments),
     /// Run plain HMC on a two-dimensional landscape
     Hmc(hmc::Arguments),
+    /// Make every figure of the paper as SVG and PNG, with the data behind it as JSON
+    Figures(figures::Arguments),
     /// List the rows of the paper's table
     Presets,
     /// Fetch, verify or describe data

@@ -18,8 +18,21 @@ pub struct Field {
     pub columns: usize,
     /// Grid points from bottom to top.
     pub rows: usize,
-    /// Values from left to right, row by row upwards.
+    /// Values from left to right, row by row upwards; six digits of each are written.
+    #[serde(serialize_with = "six_digits")]
     pub values: Vec<f64>,
+}
+
+/// Fields are large, and nobody sees more of them.
+fn six_digits<S: serde::Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
+    let short = |v: &f64| -> f64 {
+        if *v == 0.0 || !v.is_finite() {
+            return *v;
+        }
+        let unit = 10f64.powi(5 - v.abs().log10().floor() as i32);
+        if unit.is_finite() { (v * unit).round() / unit } else { 0.0 }
+    };
+    serializer.collect_seq(values.iter().map(short))
 }
 
 impl Field {
