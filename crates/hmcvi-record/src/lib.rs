@@ -2,10 +2,13 @@
 //! judged. No tensors, no files: readers and writers share these types.
 #![forbid(unsafe_code)]
 
+pub mod figure;
+mod provenance;
 mod report;
 
 use std::collections::BTreeMap;
 
+pub use provenance::Provenance;
 pub use report::{
     Basic, ComparedRun, Comparison, Figure, FigureKind, Mark, MarkAxis, Missing, Published, REPORT_SCHEMA,
     Report, RunReport, RunSettings, RunState, Section,

@@ -7,10 +7,12 @@ mod comparison;
 mod diagnose;
 mod error;
 mod evaluation;
+pub mod figure;
 mod grid;
 mod page;
 mod palette;
 mod report;
+mod scene;
 mod table;
 
 pub use chart::{Chart, LatentMap};
@@ -22,4 +24,5 @@ pub use grid::{GreyGrid, encode_png};
 pub use page::{Picture, page};
 pub use palette::{BEFORE, COLOURS};
 pub use report::{Maker, RunData, compare, quoted, report};
+pub use scene::Scene;
 pub use table::{Align, Table};

@@ -8,6 +8,7 @@ pub(crate) mod diagnose;
 pub(crate) mod doctor;
 pub(crate) mod encode;
 pub(crate) mod eval;
+pub(crate) mod figures;
 pub(crate) mod generate;
 pub(crate) mod hmc;
 pub(crate) mod presets;

@@ -2,18 +2,22 @@
 
 use std::path::Path;
 
+use hmcvi::figure::{self, PlaneModel};
 use hmcvi::run::{RunDirectory, Which};
-use hmcvi_report::{GreyGrid, Picture};
+use hmcvi_report::{GreyGrid, Picture, figure as drawing};
 
 use crate::Context;
-use crate::arguments::{CheckpointName, Data, Machine, Trained};
+use crate::arguments::{Data, Machine};
 use crate::commands::sample::{prior, reconstructions};
 use crate::failure::Failure;
-use crate::settings::{Model, open_trained};
+use crate::settings::{Model, open_model};
 
 /// Images that are reconstructed, and rows and columns of samples.
 const RECONSTRUCTED: usize = 12;
 const SIDE: usize = 10;
+/// Images of the latent map, and the test image that the energy surface is of.
+const MAPPED: usize = 2000;
+const IMAGE: usize = 7;
 /// Seed of the draws.
 const SEED: u64 = 1;
 
@@ -26,10 +30,12 @@ pub(super) fn draw(
 ) -> Result<(Vec<Picture>, bool), Failure> {
     // A training of which no look was the best yet has its last state.
     let best = RunDirectory::open(run)?.has_checkpoint(Which::Best);
-    let checkpoint = if best { CheckpointName::Best } else { CheckpointName::Last };
-    let trained = Trained { run: run.into(), checkpoint, data: data.clone(), machine: *machine };
-    let mut model = open_trained(context, &trained)?;
-    let pictures = vec![reconstructed(&mut model, index)?, sampled(&mut model, index)?];
+    let which = if best { Which::Best } else { Which::Last };
+    let mut model = open_model(context, Some(run), which, data.data.as_deref(), machine)?;
+    let mut pictures = vec![reconstructed(&mut model, index)?, sampled(&mut model, index)?];
+    if model.spec.model.latent == 2 {
+        pictures.extend([latent_map(&mut model, index)?, energy_surface(&mut model, index)?]);
+    }
     Ok((pictures, model.data.name() == "mnist"))
 }
 
@@ -66,6 +72,44 @@ fn sampled(model: &mut Model, run: usize) -> Result<Picture, Failure> {
         png: grid(model, values, columns, 2)?,
         drawing: false,
         full: false,
+    })
+}
+
+fn latent_map(model: &mut Model, run: usize) -> Result<Picture, Failure> {
+    let Model { spec, data, checkpoint, device, .. } = model;
+    let mut plane = PlaneModel::new(spec, &mut checkpoint.store, device)?;
+    let square = figure::latent_square(&mut plane, data.train(), MAPPED, SEED)?;
+    Ok(Picture {
+        run,
+        title: "Latent map".into(),
+        caption: format!(
+            "Draws of {} training images after the HMC steps, through the prior’s distribution function into the unit \
+             square, coloured by class; and what the decoder makes of the square.",
+            square.images
+        ),
+        alternative:
+            "A square of points in clusters by class, and a square of decoded images that change smoothly."
+                .into(),
+        png: drawing::latent_square(&square).to_png()?,
+        drawing: true,
+        full: true,
+    })
+}
+
+fn energy_surface(model: &mut Model, run: usize) -> Result<Picture, Failure> {
+    let Model { spec, data, checkpoint, device, .. } = model;
+    let image = IMAGE.min(data.test().len().saturating_sub(1));
+    let mut plane = PlaneModel::new(spec, &mut checkpoint.store, device)?;
+    let surface = figure::energy_surface(&mut plane, data.test(), image, SEED)?;
+    Ok(Picture {
+        run,
+        title: "Energy surface".into(),
+        caption: format!("The potential energy that test image {image} gives to the latent plane, with chains on it."),
+        alternative: "Contours of the energy over the latent plane, decoded images, and the paths of chains near its minimum."
+            .into(),
+        png: drawing::energy_surface(&surface).to_png()?,
+        drawing: true,
+        full: true,
     })
 }
 
