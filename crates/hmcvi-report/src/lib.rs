@@ -21,7 +21,7 @@ pub use diagnose::diagnose;
 pub use error::ReportError;
 pub use evaluation::evaluation_text;
 pub use grid::{GreyGrid, encode_png};
-pub use page::{Picture, page};
+pub use page::{Image, Picture, page};
 pub use palette::{BEFORE, COLOURS};
 pub use report::{Maker, RunData, compare, quoted, report};
 pub use scene::Scene;

@@ -15,7 +15,7 @@ use std::fmt::Write;
 
 use hmcvi_record::{Report, RunReport, RunState, Section};
 
-pub use pictures::Picture;
+pub use pictures::{Image, Picture};
 
 use self::html::{date, escape};
 use crate::palette::{LINES, LINES_ON_DARK};

@@ -20,18 +20,27 @@ pub struct Picture {
     /// What a reader hears who does not see it.
     pub alternative: String,
     /// The picture.
-    pub png: Vec<u8>,
-    /// Whether it is a drawing, to be scaled smoothly, or made of pixels that are to be seen as they are.
-    pub drawing: bool,
+    pub image: Image,
     /// Whether it takes the whole width.
     pub full: bool,
 }
 
-impl Picture {
-    /// Width and height, from the header that every PNG begins with.
-    fn size(&self) -> Option<(u32, u32)> {
-        let number = |at: usize| Some(u32::from_be_bytes(self.png.get(at..at + 4)?.try_into().ok()?));
-        Some((number(16)?, number(20)?))
+/// What a picture is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Image {
+    /// Pixels that are to be seen as they are, as PNG.
+    Pixels(Vec<u8>),
+    /// A drawing, as SVG.
+    Drawing(String),
+}
+
+impl Image {
+    /// The kind of its bytes, and these.
+    fn bytes(&self) -> (&'static str, &[u8]) {
+        match self {
+            Image::Pixels(png) => ("image/png", png),
+            Image::Drawing(svg) => ("image/svg+xml", svg.as_bytes()),
+        }
     }
 }
 
@@ -46,7 +55,7 @@ pub(super) fn pictures(report: &Report, pictures: &[Picture]) -> String {
         if report.runs.len() > 1 {
             let _ = writeln!(out, "<h3>{}</h3>", escape(&run.name));
         }
-        out.push_str("<div class=\"panels\">\n");
+        out.push_str("<div class=\"panels pictures\">\n");
         for picture in own {
             panel(&mut out, picture);
         }
@@ -56,16 +65,16 @@ pub(super) fn pictures(report: &Report, pictures: &[Picture]) -> String {
 }
 
 fn panel(out: &mut String, picture: &Picture) {
-    let Some((width, height)) = picture.size() else { return };
+    let (kind, bytes) = picture.image.bytes();
+    let class = if matches!(picture.image, Image::Drawing(_)) { " class=\"smooth\"" } else { "" };
     let _ = write!(
         out,
-        "<figure{}>\n<h3>{}</h3>\n<figcaption>{}</figcaption>\n<img{} alt=\"{}\" width=\"{width}\" height=\"{height}\" \
-         src=\"data:image/png;base64,{}\">\n</figure>\n",
+        "<figure{}>\n<h3>{}</h3>\n<figcaption>{}</figcaption>\n<img{class} alt=\"{}\" \
+         src=\"data:{kind};base64,{}\">\n</figure>\n",
         if picture.full { " class=\"full\"" } else { "" },
         escape(&picture.title),
         escape(&picture.caption),
-        if picture.drawing { " class=\"smooth\"" } else { "" },
         escape(&picture.alternative),
-        STANDARD.encode(&picture.png)
+        STANDARD.encode(bytes)
     );
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use hmcvi::figure::{self, PlaneModel};
 use hmcvi::run::{RunDirectory, Which};
-use hmcvi_report::{GreyGrid, Picture, figure as drawing};
+use hmcvi_report::{GreyGrid, Image, Picture, figure as drawing};
 
 use crate::Context;
 use crate::arguments::{Data, Machine};
@@ -18,6 +18,8 @@ const SIDE: usize = 10;
 /// Images of the latent map, and the test image that the energy surface is of.
 const MAPPED: usize = 2000;
 const IMAGE: usize = 7;
+/// Runs of a comparison whose latent planes are drawn: each takes up half a megabyte.
+const PLANES: usize = 4;
 /// Seed of the draws.
 const SEED: u64 = 1;
 
@@ -33,7 +35,7 @@ pub(super) fn draw(
     let which = if best { Which::Best } else { Which::Last };
     let mut model = open_model(context, Some(run), which, data.data.as_deref(), machine)?;
     let mut pictures = vec![reconstructed(&mut model, index)?, sampled(&mut model, index)?];
-    if model.spec.model.latent == 2 {
+    if model.spec.model.latent == 2 && index < PLANES {
         pictures.extend([latent_map(&mut model, index)?, energy_surface(&mut model, index)?]);
     }
     Ok((pictures, model.data.name() == "mnist"))
@@ -56,8 +58,7 @@ fn reconstructed(model: &mut Model, run: usize) -> Result<Picture, Failure> {
         title: "Reconstructions".into(),
         caption: format!("From top to bottom: test images, decoded {rows}."),
         alternative: format!("{count} test images in a row and, below each, the images decoded {rows}."),
-        png: grid(model, values, columns, 2)?,
-        drawing: false,
+        image: Image::Pixels(grid(model, values, columns, 2)?),
         full: true,
     })
 }
@@ -69,8 +70,7 @@ fn sampled(model: &mut Model, run: usize) -> Result<Picture, Failure> {
         title: "Samples".into(),
         caption: "Means of images decoded from draws of the prior.".into(),
         alternative: format!("A grid of {} images that the model drew.", SIDE * SIDE),
-        png: grid(model, values, columns, 2)?,
-        drawing: false,
+        image: Image::Pixels(grid(model, values, columns, 2)?),
         full: false,
     })
 }
@@ -90,9 +90,8 @@ fn latent_map(model: &mut Model, run: usize) -> Result<Picture, Failure> {
         alternative:
             "A square of points in clusters by class, and a square of decoded images that change smoothly."
                 .into(),
-        png: drawing::latent_square(&square).to_png()?,
-        drawing: true,
-        full: true,
+        image: Image::Drawing(drawing::latent_square(&square).to_svg()),
+        full: false,
     })
 }
 
@@ -107,8 +106,7 @@ fn energy_surface(model: &mut Model, run: usize) -> Result<Picture, Failure> {
         caption: format!("The potential energy that test image {image} gives to the latent plane, with chains on it."),
         alternative: "Contours of the energy over the latent plane, decoded images, and the paths of chains near its minimum."
             .into(),
-        png: drawing::energy_surface(&surface).to_png()?,
-        drawing: true,
+        image: Image::Drawing(drawing::energy_surface(&surface).to_svg()),
         full: true,
     })
 }
