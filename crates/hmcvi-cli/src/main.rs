@@ -4,6 +4,7 @@
 
 mod arguments;
 mod commands;
+mod events;
 mod failure;
 mod interrupt;
 mod progress;

@@ -14,6 +14,7 @@ mod palette;
 mod report;
 mod scene;
 mod table;
+mod tensorboard;
 
 pub use chart::{Chart, LatentMap};
 pub use comparison::comparison_text;
@@ -26,3 +27,4 @@ pub use palette::{BEFORE, COLOURS};
 pub use report::{Maker, RunData, compare, quoted, report};
 pub use scene::Scene;
 pub use table::{Align, Table};
+pub use tensorboard::EventWriter;

@@ -111,6 +111,8 @@ pub struct TrainSettings {
     pub validate_every: usize,
     /// Seconds from one checkpoint to the next, at the ends of epochs; 0 for one after every epoch.
     pub save_seconds: f64,
+    /// Whether the metrics are written for TensorBoard too.
+    pub tensorboard: bool,
     /// A run directory or checkpoint whose encoder and decoder the model begins with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub init_from: Option<PathBuf>,
@@ -125,6 +127,7 @@ impl Default for TrainSettings {
             adam: Adam::default(),
             validate_every: 1,
             save_seconds: 10.0,
+            tensorboard: false,
             init_from: None,
         }
     }
