@@ -37,12 +37,12 @@ impl Browser {
             .expect("the driver starts");
         let mut lines =
             BufReader::new(driver.stdout.take().expect("its output")).lines().map_while(Result::ok);
-        // "ChromeDriver was started successfully on port 12345."
-        let port =
-            lines.find_map(|l| l.split("on port ").nth(1)?.trim_end_matches('.').trim().parse::<u16>().ok());
+        // "ChromeDriver was started successfully on port 12345.", after a line about port 0.
+        let number = |l: String| l.split("on port ").nth(1)?.trim_end_matches('.').trim().parse::<u16>().ok();
+        let port = lines.find_map(|l| number(l).filter(|port| *port > 0));
         // The pipe has to stay open for as long as the driver writes to it.
         std::thread::spawn(move || lines.for_each(drop));
-        let base = format!("http://127.0.0.1:{}", port.expect("the driver names its port"));
+        let base = format!("http://127.0.0.1:{}", port.unwrap_or_default());
         let mut arguments =
             vec!["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"];
         if dark {
@@ -58,9 +58,12 @@ impl Browser {
             "goog:chromeOptions": options,
             "goog:loggingPrefs": { "browser": "ALL", "performance": "ALL" },
         }}});
+        // From here on the driver ends with what holds it, also if it does not do what it should.
+        let mut started = Browser { session: String::new(), driver };
         let made = post(&format!("{base}/session"), &wanted);
         let session = made["sessionId"].as_str().unwrap_or_else(|| panic!("no session: {made}"));
-        Browser { session: format!("{base}/session/{session}"), driver }
+        started.session = format!("{base}/session/{session}");
+        started
     }
 
     fn open(&self, page: &Path) {
@@ -92,7 +95,9 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        let _ = ureq::delete(&self.session).call();
+        if !self.session.is_empty() {
+            let _ = ureq::delete(&self.session).call();
+        }
         let _ = self.driver.kill();
         let _ = self.driver.wait();
     }

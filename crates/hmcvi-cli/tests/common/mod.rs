@@ -43,6 +43,7 @@ impl Sandbox {
 
     /// Runs and expects this exit code; returns standard error.
     #[track_caller]
+    #[allow(dead_code, reason = "not every test file has something fail")]
     pub(crate) fn fail(&self, code: i32, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
