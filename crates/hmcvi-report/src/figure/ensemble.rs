@@ -46,7 +46,7 @@ fn positions(scene: &mut Scene, data: &Ensemble, particles: &Particles, area: Re
     let (low, high) = field.range();
     contour::bands(scene, &panel, field, &levels(low, high, 11), ramp::energy);
     dots(scene, &panel, &particles.positions);
-    panel.axes(scene, title, "z₁", "z₂");
+    panel.axes(scene, title, "z_1", "z_2");
 }
 
 fn momenta(scene: &mut Scene, particles: &Particles, area: Rect, reach: f64, title: &str) {
@@ -55,7 +55,7 @@ fn momenta(scene: &mut Scene, particles: &Particles, area: Rect, reach: f64, tit
     let panel = Panel::new(area, field.low, field.high);
     contour::bands(scene, &panel, &field, &levels(0.0, reach * reach, 11), ramp::energy);
     dots(scene, &panel, &particles.momenta);
-    panel.axes(scene, title, "v₁", "v₂");
+    panel.axes(scene, title, "v_1", "v_2");
 }
 
 /// Numbers of values in equal parts of a range, both ends included.

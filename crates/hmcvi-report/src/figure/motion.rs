@@ -77,7 +77,7 @@ fn positions(scene: &mut Scene, data: &Motion, area: Rect) {
     let (low, high) = field.range();
     contour::bands(scene, &panel, field, &levels(low, high, 11), ramp::energy);
     scene.clipped(area, |scene| way(scene, &panel, data, |p| p.z, false));
-    panel.axes(scene, "Position on U(z)", "z₁", "z₂");
+    panel.axes(scene, "Position on U(z)", "z_1", "z_2");
 }
 
 fn momenta(scene: &mut Scene, data: &Motion, area: Rect) {
@@ -89,7 +89,7 @@ fn momenta(scene: &mut Scene, data: &Motion, area: Rect) {
     let high = 0.5 * reach * reach;
     contour::bands(scene, &panel, &field, &levels(0.0, 2.0 * high, 11), ramp::energy);
     scene.clipped(area, |scene| way(scene, &panel, data, |p| p.v, true));
-    panel.axes(scene, "Momentum on K(v)", "v₁", "v₂");
+    panel.axes(scene, "Momentum on K(v)", "v_1", "v_2");
 }
 
 fn energies(scene: &mut Scene, data: &Motion, area: Rect) {
