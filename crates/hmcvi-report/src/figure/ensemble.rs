@@ -20,9 +20,11 @@ pub fn ensemble(data: &Ensemble) -> Scene {
     let both = || [&data.before, &data.after].into_iter();
     let reach = 1.05 * both().flat_map(|p| p.momenta.iter().flatten()).fold(1.0, |m: f64, v| m.max(v.abs()));
     let energies = || both().flat_map(|p| p.potential.iter().copied());
-    let range = (energies().fold(f64::INFINITY, f64::min), energies().fold(f64::NEG_INFINITY, f64::max));
+    let (low, high) =
+        (energies().fold(f64::INFINITY, f64::min), energies().fold(f64::NEG_INFINITY, f64::max));
+    let range = if low < high { (low, high) } else { (0.0, 1.0) };
     let counts: Vec<Vec<usize>> = both().map(|p| histogram(&p.potential, range)).collect();
-    let most = counts.iter().flatten().copied().max().unwrap_or(1);
+    let most = counts.iter().flatten().copied().max().unwrap_or(0).max(1);
     for (row, (particles, name)) in both().zip(["before", "after one HMC step"]).enumerate() {
         let y = 44.0 + 400.0 * row as f64;
         let area = |i: f64| Rect { x: 68.0 + 378.0 * i, y, width: SIDE, height: SIDE };
