@@ -92,6 +92,9 @@ fn momenta(scene: &mut Scene, data: &Motion, area: Rect) {
     panel.axes(scene, "Momentum on K(v)", "v_1", "v_2");
 }
 
+/// One kind of energy of a state.
+type Energy = fn(&Phase) -> f64;
+
 fn energies(scene: &mut Scene, data: &Motion, area: Rect) {
     let all = || data.simulations.iter().flatten();
     let values = || all().flat_map(|p| [p.potential, p.kinetic, p.potential + p.kinetic]);
@@ -103,7 +106,7 @@ fn energies(scene: &mut Scene, data: &Motion, area: Rect) {
         let at = |v: f64| panel.at([simulation[0].time, v]);
         scene.line(&[at(panel.low[1]), at(panel.high[1])], Stroke::new((190, 190, 190), 1.2).dashed());
     }
-    let kinds: [(Colour, fn(&Phase) -> f64); 3] =
+    let kinds: [(Colour, Energy); 3] =
         [(TOTAL, |p| p.potential + p.kinetic), (LINES[0], |p| p.potential), (LINES[1], |p| p.kinetic)];
     for (colour, energy) in kinds {
         for simulation in &data.simulations {

@@ -36,12 +36,9 @@ pub(super) fn reduced(pixels: &[[u8; 3]]) -> (Vec<u8>, Vec<u8>) {
     let first: Vec<usize> = (0..all.len()).filter(|k| all[*k].count > 0).collect();
     let mut boxes = vec![first];
     while boxes.len() < COLOURS {
-        let widest =
-            boxes.iter().map(|b| importance(b, &all)).enumerate().max_by(|a, b| a.1.0.total_cmp(&b.1.0));
-        let Some((i, (importance, channel))) = widest.filter(|(_, (importance, _))| *importance > 0.0) else {
-            break;
-        };
-        debug_assert!(importance > 0.0);
+        let all_boxes = boxes.iter().map(|b| importance(b, &all)).enumerate();
+        let widest = all_boxes.max_by(|(_, a), (_, b)| a.0.total_cmp(&b.0));
+        let Some((i, (_, channel))) = widest.filter(|(_, (importance, _))| *importance > 0.0) else { break };
         let mut whole = boxes.swap_remove(i);
         whole.sort_by_key(|k| all[*k].mean()[channel]);
         let half: u64 = whole.iter().map(|k| all[*k].count).sum::<u64>() / 2;
