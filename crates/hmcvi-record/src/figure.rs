@@ -130,7 +130,7 @@ pub struct Ensemble {
     pub after: Particles,
 }
 
-/// A flow chart.
+/// A flow chart. `s_t` and `s_{t−1}` have subscripts; texts may have several lines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowChart {
     /// States in order.

@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value = Builtin::NAME, value_name = "RUN")]
     model: PathBuf,
     /// Test image of figures 5, 6 and 8, counted from 0
-    #[arg(long, default_value_t = 7, value_name = "N")]
+    #[arg(long, default_value_t = 11, value_name = "N")]
     image: usize,
     /// Training images of figure 7
     #[arg(long, default_value_t = 5000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]

@@ -6,7 +6,7 @@ use super::panel::{Key, Panel, legend, number};
 use super::picture::{draw, framed};
 use super::{LABEL, NUMBER, contour, ramp};
 use crate::palette::BEFORE;
-use crate::scene::{Anchor, BLACK, Place, Rect, Scene, Shape, Stroke, Text, WHITE};
+use crate::scene::{Anchor, BLACK, GREY, Place, Rect, Scene, Shape, Stroke, Text, WHITE};
 
 const SIDE: f64 = 456.0;
 /// Contours so many nats above the lowest energy of the plane.
@@ -19,7 +19,7 @@ const AFTER: (u8, u8, u8) = (204, 51, 17);
 /// The whole plane, and the neighbourhood of the posterior.
 pub fn energy_surface(data: &EnergySurface) -> Scene {
     let title = "Potential energy of an observed digit over the latent plane, and chains on it";
-    let mut scene = Scene::new(title, 1140.0, 612.0);
+    let mut scene = Scene::new(title, 1140.0, 632.0);
     let area = |x: f64| Rect { x, y: 44.0, width: SIDE, height: SIDE };
     let plane = Panel::new(area(64.0), data.energy.low, data.energy.high);
     let near = Panel::new(area(654.0), data.near.low, data.near.high);
@@ -28,6 +28,8 @@ pub fn energy_surface(data: &EnergySurface) -> Scene {
     let y = 594.0;
     legend(&mut scene, (882.0, y), &[(Key::Ring(BEFORE), "encoder"), (Key::Dot(AFTER), "after the chain")]);
     levels(&mut scene, (64.0, y));
+    let note = "lines at 0.5, 1, 2, 4, 8, … nats above the lowest energy";
+    scene.text(Text::new((882.0, y + 24.0), note, NUMBER + 1.0).colour(GREY));
     scene
 }
 
@@ -58,7 +60,7 @@ fn whole(scene: &mut Scene, plane: &Panel, near: &Panel, data: &EnergySurface) {
     let mat = Rect { x: inset.x - 4.0, y: inset.y - 4.0, width: side + 8.0, height: side + 8.0 };
     scene.rect(mat, Some(WHITE.into()), Some(Stroke::new(BLACK, 1.2)));
     framed(scene, inset, &data.observed);
-    plane.axes(scene, "U(z) over the plane, decoded means behind", "z₁", "z₂");
+    plane.axes(scene, "U(z) over the plane, decoded means behind", "z_1", "z_2");
 }
 
 /// The colours of the contours with their heights.
@@ -94,5 +96,5 @@ fn close(scene: &mut Scene, near: &Panel, data: &EnergySurface) {
         }
     });
     scene.rect(near.area, None, Some(Stroke::new(AFTER, 2.4)));
-    near.axes(scene, "Chains near the posterior", "z₁", "z₂");
+    near.axes(scene, "Chains near the posterior", "z_1", "z_2");
 }

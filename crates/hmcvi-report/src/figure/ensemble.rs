@@ -20,9 +20,11 @@ pub fn ensemble(data: &Ensemble) -> Scene {
     let both = || [&data.before, &data.after].into_iter();
     let reach = 1.05 * both().flat_map(|p| p.momenta.iter().flatten()).fold(1.0, |m: f64, v| m.max(v.abs()));
     let energies = || both().flat_map(|p| p.potential.iter().copied());
-    let range = (energies().fold(f64::INFINITY, f64::min), energies().fold(f64::NEG_INFINITY, f64::max));
+    let (low, high) =
+        (energies().fold(f64::INFINITY, f64::min), energies().fold(f64::NEG_INFINITY, f64::max));
+    let range = if low < high { (low, high) } else { (0.0, 1.0) };
     let counts: Vec<Vec<usize>> = both().map(|p| histogram(&p.potential, range)).collect();
-    let most = counts.iter().flatten().copied().max().unwrap_or(1);
+    let most = counts.iter().flatten().copied().max().unwrap_or(0).max(1);
     for (row, (particles, name)) in both().zip(["before", "after one HMC step"]).enumerate() {
         let y = 44.0 + 400.0 * row as f64;
         let area = |i: f64| Rect { x: 68.0 + 378.0 * i, y, width: SIDE, height: SIDE };
@@ -46,7 +48,7 @@ fn positions(scene: &mut Scene, data: &Ensemble, particles: &Particles, area: Re
     let (low, high) = field.range();
     contour::bands(scene, &panel, field, &levels(low, high, 11), ramp::energy);
     dots(scene, &panel, &particles.positions);
-    panel.axes(scene, title, "z₁", "z₂");
+    panel.axes(scene, title, "z_1", "z_2");
 }
 
 fn momenta(scene: &mut Scene, particles: &Particles, area: Rect, reach: f64, title: &str) {
@@ -55,7 +57,7 @@ fn momenta(scene: &mut Scene, particles: &Particles, area: Rect, reach: f64, tit
     let panel = Panel::new(area, field.low, field.high);
     contour::bands(scene, &panel, &field, &levels(0.0, reach * reach, 11), ramp::energy);
     dots(scene, &panel, &particles.momenta);
-    panel.axes(scene, title, "v₁", "v₂");
+    panel.axes(scene, title, "v_1", "v_2");
 }
 
 /// Numbers of values in equal parts of a range, both ends included.

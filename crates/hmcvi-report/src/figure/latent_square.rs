@@ -24,7 +24,7 @@ pub fn latent_square(data: &LatentSquare) -> Scene {
         scene.add(Shape::Dots { places, radius: 2.4, paint });
     }
     let title = format!("{} training images after the HMC steps", data.images);
-    panel.axes(&mut scene, &title, "Φ(z₁)", "Φ(z₂)");
+    panel.axes(&mut scene, &title, "Φ(z_1)", "Φ(z_2)");
     let x = area.right() + 30.0;
     scene.text(Text::new((x - 8.0, area.y + 12.0), "class", LABEL).anchor(Anchor::Start).colour(GREY));
     for class in 0..=classes {

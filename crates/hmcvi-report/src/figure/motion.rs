@@ -77,7 +77,7 @@ fn positions(scene: &mut Scene, data: &Motion, area: Rect) {
     let (low, high) = field.range();
     contour::bands(scene, &panel, field, &levels(low, high, 11), ramp::energy);
     scene.clipped(area, |scene| way(scene, &panel, data, |p| p.z, false));
-    panel.axes(scene, "Position on U(z)", "z₁", "z₂");
+    panel.axes(scene, "Position on U(z)", "z_1", "z_2");
 }
 
 fn momenta(scene: &mut Scene, data: &Motion, area: Rect) {
@@ -89,8 +89,11 @@ fn momenta(scene: &mut Scene, data: &Motion, area: Rect) {
     let high = 0.5 * reach * reach;
     contour::bands(scene, &panel, &field, &levels(0.0, 2.0 * high, 11), ramp::energy);
     scene.clipped(area, |scene| way(scene, &panel, data, |p| p.v, true));
-    panel.axes(scene, "Momentum on K(v)", "v₁", "v₂");
+    panel.axes(scene, "Momentum on K(v)", "v_1", "v_2");
 }
+
+/// One kind of energy of a state.
+type Energy = fn(&Phase) -> f64;
 
 fn energies(scene: &mut Scene, data: &Motion, area: Rect) {
     let all = || data.simulations.iter().flatten();
@@ -103,7 +106,7 @@ fn energies(scene: &mut Scene, data: &Motion, area: Rect) {
         let at = |v: f64| panel.at([simulation[0].time, v]);
         scene.line(&[at(panel.low[1]), at(panel.high[1])], Stroke::new((190, 190, 190), 1.2).dashed());
     }
-    let kinds: [(Colour, fn(&Phase) -> f64); 3] =
+    let kinds: [(Colour, Energy); 3] =
         [(TOTAL, |p| p.potential + p.kinetic), (LINES[0], |p| p.potential), (LINES[1], |p| p.kinetic)];
     for (colour, energy) in kinds {
         for simulation in &data.simulations {

@@ -29,8 +29,7 @@ impl Panel {
 
     /// Draws the frame, numbers along two sides, and labels.
     pub(super) fn axes(&self, scene: &mut Scene, title: &str, x: &str, y: &str) {
-        let Rect { x: left, y: top, .. } = self.area;
-        let (right, bottom) = (self.area.right(), self.area.bottom());
+        let (left, bottom) = (self.area.x, self.area.bottom());
         let line = Stroke::new(GREY, 1.0);
         scene.rect(self.area, None, Some(line));
         for value in ticks(self.low[0], self.high[0]) {
@@ -50,8 +49,6 @@ impl Panel {
         let widest = numbers.max().unwrap_or(0) as f64 * 0.62 * NUMBER;
         scene.text(Text::new((left - MARK - widest - 12.0, cy), y, LABEL).upwards());
         self.title(scene, title);
-        let _ = right;
-        let _ = top;
     }
 
     pub(super) fn title(&self, scene: &mut Scene, title: &str) {
@@ -65,9 +62,9 @@ pub(super) fn number(value: f64) -> String {
     text.replace('-', "−")
 }
 
-/// Round numbers from `low` to `high`, about five.
+/// Round numbers from `low` to `high`, about six.
 pub(super) fn ticks(low: f64, high: f64) -> Vec<f64> {
-    let rough = (high - low) / 5.0;
+    let rough = (high - low) / 6.0;
     let power = 10f64.powf(rough.log10().floor());
     let step =
         [1.0, 2.0, 5.0, 10.0].map(|s| s * power).into_iter().find(|s| *s >= rough * 0.999).unwrap_or(rough);
@@ -81,10 +78,9 @@ pub(super) enum Key {
     Line(Colour, bool),
     Dot(Colour),
     Ring(Colour),
-    Box(Colour),
 }
 
-/// Draws entries in one line, centred, and returns nothing: the caller has left room.
+/// Draws entries in one line around a centre.
 pub(super) fn legend(scene: &mut Scene, (cx, y): Place, entries: &[(Key, &str)]) {
     const SIGN: f64 = 22.0;
     const GAP: f64 = 26.0;
@@ -112,12 +108,6 @@ pub(super) fn legend(scene: &mut Scene, (cx, y): Place, entries: &[(Key, &str)])
                 fill: crate::scene::WHITE.into(),
                 edge: Stroke::new(colour, 2.0),
             }),
-            Key::Box(colour) => {
-                let side = 13.0;
-                let r =
-                    Rect { x: middle.0 - side / 2.0, y: middle.1 - side / 2.0, width: side, height: side };
-                scene.rect(r, Some(colour.into()), None);
-            }
         }
         scene.text(Text::new((x + SIGN + 7.0, y), *text, LABEL).anchor(Anchor::Start));
         x += width(text) + GAP;
@@ -130,7 +120,7 @@ mod tests {
 
     #[test]
     fn numbers_beside_axes_are_round_and_inside() {
-        assert_eq!(ticks(-3.0, 3.0), [-2.0, 0.0, 2.0]);
+        assert_eq!(ticks(-3.0, 3.0), [-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0]);
         assert_eq!(ticks(0.0, 1.0), [0.0, 0.2, 0.4, 0.6000000000000001, 0.8, 1.0]);
         assert_eq!(number(0.6000000000000001), "0.6");
         assert_eq!(number(-2.0), "−2");

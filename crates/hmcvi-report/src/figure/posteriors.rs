@@ -14,7 +14,7 @@ const SHARES: [f64; 3] = [0.5, 0.9, 0.99];
 /// Three panels with the same axes and colours; the contours of the posterior are in all of them.
 pub fn posteriors(data: &Posteriors) -> Scene {
     let title = "Posterior approximations of one digit beside the exact posterior";
-    let mut scene = Scene::new(title, 1140.0, 500.0);
+    let mut scene = Scene::new(title, 1140.0, 512.0);
     let (low, high) = window(&data.exact, &data.initial.density);
     let top = data.exact.range().1.max(data.initial.density.range().1).max(data.improved.density.range().1);
     let levels = SHARES.map(|share| level_around(&data.exact, share));
@@ -38,7 +38,7 @@ pub fn posteriors(data: &Posteriors) -> Scene {
                 contour::draw_lines(scene, &panel, &data.exact, level, Stroke::new(paint, 1.2));
             }
         });
-        panel.axes(&mut scene, name, "z₁", "z₂");
+        panel.axes(&mut scene, name, "z_1", "z_2");
         scene.text(Text::new((area.centre().0, area.bottom() + 66.0), text, LABEL + 1.0).bold());
         if i == 2 {
             let inset = Rect { x: area.right() - 74.0, y: area.y + 6.0, width: 68.0, height: 68.0 };
@@ -52,14 +52,15 @@ pub fn posteriors(data: &Posteriors) -> Scene {
 
 fn notes(scene: &mut Scene, data: &Posteriors) {
     let lines = [
-        "Lines hold 50, 90 and 99 % of the exact posterior, which is a quadrature on this grid; so is the encoder’s KL.".to_string(),
+        "Lines hold 50, 90 and 99 % of the exact posterior, a quadrature on a grid; so is the encoder’s KL(q ‖ p).".into(),
+        format!("After the HMC steps: a kernel estimate from {} draws, which is too wide and noisy. For as many", data.draws),
         format!(
-            "The density after the HMC steps is a kernel estimate from {} draws. From as many exact draws it gives KL ≈ {:.3}, from the encoder’s {:.3}.",
-            data.draws, data.estimate_of_exact, data.estimate_of_initial
+            "draws of the exact posterior, where KL is 0, it gives {:.3}; for the encoder’s draws {:.3}.",
+            data.estimate_of_exact, data.estimate_of_initial
         ),
     ];
     for (i, line) in lines.into_iter().enumerate() {
-        scene.text(Text::new((570.0, 452.0 + 22.0 * i as f64), line, 13.5).colour(GREY));
+        scene.text(Text::new((570.0, 450.0 + 21.0 * i as f64), line, 14.5).colour(GREY));
     }
 }
 

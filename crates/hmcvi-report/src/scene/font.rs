@@ -4,6 +4,8 @@ use std::sync::LazyLock;
 
 use ttf_parser::{Face, OutlineBuilder};
 
+use super::runs::{BELOW, SMALL, runs};
+
 /// A subset of DejaVu Sans; `assets/font/README.md` has its licence.
 static REGULAR: LazyLock<Option<Face<'static>>> =
     LazyLock::new(|| Face::parse(include_bytes!("../../assets/font/regular.ttf"), 0).ok());
@@ -16,6 +18,13 @@ fn face(bold: bool) -> Option<&'static Face<'static>> {
 
 /// Width of a text in units of length.
 pub(crate) fn text_width(text: &str, size: f64, bold: bool) -> f64 {
+    runs(text)
+        .into_iter()
+        .map(|(part, below)| run_width(part, if below { SMALL * size } else { size }, bold))
+        .sum()
+}
+
+fn run_width(text: &str, size: f64, bold: bool) -> f64 {
     let Some(face) = face(bold) else { return 0.0 };
     let advance = |c: char| face.glyph_index(c).and_then(|glyph| face.glyph_hor_advance(glyph)).unwrap_or(0);
     text.chars().map(|c| f64::from(advance(c))).sum::<f64>() * size / f64::from(face.units_per_em())
@@ -24,11 +33,14 @@ pub(crate) fn text_width(text: &str, size: f64, bold: bool) -> f64 {
 /// Adds the outlines of a text to a path, its first letter at the origin.
 pub(super) fn outline(text: &str, size: f64, bold: bool, path: &mut tiny_skia::PathBuilder) {
     let Some(face) = face(bold) else { return };
-    let scale = (size / f64::from(face.units_per_em())) as f32;
     let mut x = 0.0;
-    for glyph in text.chars().filter_map(|c| face.glyph_index(c)) {
-        face.outline_glyph(glyph, &mut Pen { path, x, scale });
-        x += f32::from(face.glyph_hor_advance(glyph).unwrap_or(0)) * scale;
+    for (part, below) in runs(text) {
+        let (size, y) = if below { (SMALL * size, (BELOW * size) as f32) } else { (size, 0.0) };
+        let scale = (size / f64::from(face.units_per_em())) as f32;
+        for glyph in part.chars().filter_map(|c| face.glyph_index(c)) {
+            face.outline_glyph(glyph, &mut Pen { path, x, y, scale });
+            x += f32::from(face.glyph_hor_advance(glyph).unwrap_or(0)) * scale;
+        }
     }
 }
 
@@ -36,12 +48,13 @@ pub(super) fn outline(text: &str, size: f64, bold: bool, path: &mut tiny_skia::P
 struct Pen<'a> {
     path: &'a mut tiny_skia::PathBuilder,
     x: f32,
+    y: f32,
     scale: f32,
 }
 
 impl Pen<'_> {
     fn at(&self, x: f32, y: f32) -> (f32, f32) {
-        (self.x + x * self.scale, -y * self.scale)
+        (self.x + x * self.scale, self.y - y * self.scale)
     }
 }
 
@@ -77,7 +90,7 @@ mod tests {
 
     #[test]
     fn every_letter_that_figures_use_is_in_both_fonts() {
-        let letters = "Uz−0.5 log p(x|z) αεπΔΣ √(1−α²) s̃ₜ s*ₜ₋₁ uₜ₋₁ ≤ ≥ ≈ ± · × ‖ → é ∇ ∞ “”";
+        let letters = "Uz−0.5 log p(x|z) αεπΔΣ √(1−α²) s̃ s* ≤ ≥ ≈ ± · × ‖ → é ∇ ∞ “” ’ … ½ % Φ";
         for face in [face(false), face(true)] {
             let face = face.expect("the fonts are whole");
             for letter in letters.chars() {

@@ -1,10 +1,13 @@
 //! Describe a drawing as a list of shapes, and turn it into SVG text or into pixels with the same content.
 
+mod colours;
 mod font;
 mod raster;
+mod runs;
 mod svg;
 
 pub(crate) use font::text_width;
+use runs::runs;
 
 use crate::ReportError;
 
@@ -81,7 +84,7 @@ pub(crate) enum Anchor {
     End,
 }
 
-/// One line of text.
+/// One line of text. `z_1` and `s_{t−1}` have subscripts.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Text {
     /// On the baseline.
@@ -125,7 +128,7 @@ impl Text {
     }
 }
 
-/// A picture of red, green and blue bytes, or of red, green, blue and opacity.
+/// A picture of red, green and blue bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pixels {
     pub(crate) width: usize,
@@ -180,7 +183,7 @@ pub struct Scene {
 }
 
 /// Pixels of the PNG for each unit of length.
-const SCALE: f64 = 2.0;
+const SCALE: f64 = 1.6;
 
 impl Scene {
     pub(crate) fn new(title: &str, width: f64, height: f64) -> Self {
@@ -192,7 +195,7 @@ impl Scene {
         svg::write(self)
     }
 
-    /// The drawing as PNG, two pixels for each unit of the SVG.
+    /// The drawing as PNG of 256 colours, 1.6 pixels for each unit of the SVG.
     pub fn to_png(&self) -> Result<Vec<u8>, ReportError> {
         raster::png(self, SCALE)
     }

@@ -5,11 +5,11 @@ use tiny_skia::{
     StrokeDash, Transform,
 };
 
+use super::colours::reduced;
 use super::font::outline;
 use super::{Anchor, Paint, Pixels, Place, Rect, Scene, Shape, Stroke, Text, text_width};
 use crate::ReportError;
 
-/// Parts of a unit by which pictures are drawn into a pixmap of their own before they are scaled.
 pub(super) fn png(scene: &Scene, scale: f64) -> Result<Vec<u8>, ReportError> {
     let (width, height) = ((scene.width * scale).round() as u32, (scene.height * scale).round() as u32);
     let size = || ReportError::Drawing(format!("{width} x {height} pixels are too few or too many"));
@@ -18,9 +18,25 @@ pub(super) fn png(scene: &Scene, scale: f64) -> Result<Vec<u8>, ReportError> {
     let mut painter = Painter { pixmap, transform: Transform::from_scale(scale as f32, scale as f32) };
     painter.shapes(&scene.shapes, None);
     // Everything is opaque on the white ground, so that three of four bytes are the picture.
-    let rgb: Vec<u8> =
-        painter.pixmap.data().as_chunks::<4>().0.iter().flat_map(|p| [p[0], p[1], p[2]]).collect();
-    crate::grid::encode_png(&rgb, width, height, png::ColorType::Rgb)
+    let pixels: Vec<[u8; 3]> =
+        painter.pixmap.data().as_chunks::<4>().0.iter().map(|[r, g, b, _]| [*r, *g, *b]).collect();
+    let (palette, numbers) = reduced(&pixels);
+    encode(&palette, &numbers, width, height).map_err(|e| ReportError::Drawing(e.to_string()))
+}
+
+fn encode(palette: &[u8], numbers: &[u8], width: u32, height: u32) -> Result<Vec<u8>, png::EncodingError> {
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, width, height);
+    encoder.set_color(png::ColorType::Indexed);
+    encoder.set_depth(png::BitDepth::Eight);
+    encoder.set_palette(palette);
+    encoder.set_compression(png::Compression::High);
+    // Neighbouring numbers of a palette have nothing to do with each other.
+    encoder.set_filter(png::Filter::NoFilter);
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(numbers)?;
+    writer.finish()?;
+    Ok(bytes)
 }
 
 struct Painter {
@@ -142,11 +158,13 @@ impl Painter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene::{BLACK, Colour};
+    use crate::scene::Colour;
 
     fn decoded(scene: &Scene) -> (png::OutputInfo, Vec<u8>) {
         let bytes = scene.to_png().expect("it can be painted");
-        let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().expect("it is PNG");
+        let mut decoder = png::Decoder::new(std::io::Cursor::new(bytes));
+        decoder.set_transformations(png::Transformations::EXPAND);
+        let mut reader = decoder.read_info().expect("it is PNG");
         let mut pixels = vec![0; reader.output_buffer_size().expect("it is small")];
         let info = reader.next_frame(&mut pixels).expect("it is whole");
         (info, pixels)
@@ -160,12 +178,11 @@ mod tests {
         scene.clipped(Rect { width: 10.0, ..all }, |inner| inner.rect(all, Some(red.into()), None));
         scene.text(Text::new((15.0, 8.0), "m", 8.0));
         let (info, pixels) = decoded(&scene);
-        assert_eq!((info.width, info.height), (40, 20));
-        let at = |x: usize, y: usize| &pixels[3 * (y * 40 + x)..][..3];
-        assert_eq!([at(5, 5), at(25, 2)], [&[255, 0, 0][..], &[255, 255, 255]]);
+        assert_eq!((info.width, info.height), (32, 16));
+        let at = |x: usize, y: usize| &pixels[3 * (y * 32 + x)..][..3];
+        assert_eq!([at(5, 5), at(20, 1)], [&[255, 0, 0][..], &[255, 255, 255]]);
         // Some letter is there, in the right half and nowhere else.
-        let dark = |x: usize| (0..20).any(|y| at(x, y)[1] < 128 && at(x, y)[0] < 128);
-        assert!((20..40).any(dark) && !(0..20).any(dark));
-        let _ = BLACK;
+        let dark = |x: usize| (0..16).any(|y| at(x, y)[1] < 128 && at(x, y)[0] < 128);
+        assert!((16..32).any(dark) && !(0..16).any(dark));
     }
 }

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use super::{Anchor, Paint, Pixels, Place, Rect, Scene, Shape, Stroke, Text};
+use super::runs::{BELOW, SMALL};
+use super::{Anchor, Paint, Pixels, Place, Rect, Scene, Shape, Stroke, Text, runs};
 use crate::grid::encode_png;
 
 /// Fonts in the order in which they are looked for: the one that the PNG has, then similar ones.
@@ -138,7 +139,21 @@ fn text(out: &mut String, t: &Text) -> std::fmt::Result {
     if t.upwards {
         write!(out, " transform=\"rotate(-90 {x} {y})\"")?;
     }
-    writeln!(out, ">{}</text>", escaped(&t.text))
+    write!(out, ">")?;
+    let mut lowered = false;
+    for (part, below) in runs(&t.text) {
+        let shift = number(BELOW * t.size);
+        match (below, lowered) {
+            (true, _) => {
+                let size = number(SMALL * t.size);
+                write!(out, "<tspan dy=\"{shift}\" font-size=\"{size}\">{}</tspan>", escaped(part))?;
+            }
+            (false, true) => write!(out, "<tspan dy=\"-{shift}\">{}</tspan>", escaped(part))?,
+            (false, false) => write!(out, "{}", escaped(part))?,
+        }
+        lowered = below;
+    }
+    writeln!(out, "</text>")
 }
 
 fn escaped(text: &str) -> String {

@@ -35,7 +35,7 @@ impl Default for EnsembleSettings {
             mean: [-0.6, 0.2],
             deviation: 0.75,
             leapfrog_steps: 4,
-            step_size: 0.1,
+            step_size: 0.08,
             seed: 1,
         }
     }

@@ -28,10 +28,10 @@ impl Default for MotionSettings {
     fn default() -> Self {
         MotionSettings {
             landscape: Landscape::Craters,
-            start: [-0.75, 1.9],
+            start: [-2.3, 0.1],
             hmc_steps: 1,
             leapfrog_steps: 12,
-            step_size: 0.07,
+            step_size: 0.1,
             seed: 1,
         }
     }
