@@ -43,8 +43,13 @@ impl Browser {
         // The pipe has to stay open for as long as the driver writes to it.
         std::thread::spawn(move || lines.for_each(drop));
         let base = format!("http://127.0.0.1:{}", port.unwrap_or_default());
-        let mut arguments =
-            vec!["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"];
+        let mut arguments = vec![
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--hide-scrollbars",
+        ];
         if dark {
             arguments.push("--blink-settings=preferredColorScheme=0");
         }

@@ -2,11 +2,10 @@
 
 use std::fmt::Write;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use hmcvi_record::Report;
 
 use super::html::escape;
+use crate::scene::base64;
 
 /// A picture of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +74,6 @@ fn panel(out: &mut String, picture: &Picture) {
         escape(&picture.title),
         escape(&picture.caption),
         escape(&picture.alternative),
-        STANDARD.encode(bytes)
+        base64(bytes)
     );
 }
