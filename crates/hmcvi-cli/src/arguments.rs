@@ -1,11 +1,13 @@
 //! Describe what can be typed: commands, their flags, and flags that several commands share.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use hmcvi::run::Builtin;
 
 use crate::commands::{
-    bench, config, data, diagnose, doctor, encode, eval, hmc, quickstart, reproduce, resume, sample, train,
+    bench, compare, config, data, diagnose, doctor, encode, eval, figures, hmc, quickstart, report,
+    reproduce, resume, sample, train,
 };
 
 /// Variational inference with Hamiltonian Monte Carlo: train, judge and look at models.
@@ -46,12 +48,18 @@ pub(crate) enum Command {
     Eval(eval::Arguments),
     /// Say whether a run is satisfactory, and what to do if it is not
     Diagnose(diagnose::Arguments),
+    /// Set the results of runs beside each other, with errors of their differences
+    Compare(compare::Arguments),
+    /// Write a page about a run, or one that compares several: results, curves, pictures, diagnosis
+    Report(report::Arguments),
     /// Draw images from a trained model, or reconstruct images with it
     Sample(sample::Arguments),
     /// Write posterior draws before and after the HMC steps as .npy files
     Encode(encode::Arguments),
     /// Run plain HMC on a two-dimensional landscape
     Hmc(hmc::Arguments),
+    /// Make every figure of the paper as SVG and PNG, with the data behind it as JSON
+    Figures(figures::Arguments),
     /// List the rows of the paper's table
     Presets,
     /// Fetch, verify or describe data
@@ -139,11 +147,31 @@ impl From<SplitName> for hmcvi::data::Split {
     }
 }
 
-/// Which trained model.
+/// Which trained model, by position or by name.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Chosen {
+    /// Run directory, or `builtin` for the two-dimensional model inside the program
+    #[arg(value_name = "RUN", required_unless_present = "model")]
+    run: Option<PathBuf>,
+    /// The same, by name
+    #[arg(long, value_name = "RUN", conflicts_with = "run")]
+    model: Option<PathBuf>,
+}
+
+impl Chosen {
+    /// The run directory; `None` for the model inside the program. A folder of that name is `./builtin`.
+    pub(crate) fn run(&self) -> Option<&Path> {
+        // Clap sees to it that one of them is there.
+        let run = self.run.as_deref().or(self.model.as_deref())?;
+        (run != Path::new(Builtin::NAME)).then_some(run)
+    }
+}
+
+/// How a trained model is used.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Trained {
-    /// Run directory
-    pub(crate) run: PathBuf,
+    #[command(flatten)]
+    pub(crate) chosen: Chosen,
     /// Checkpoint: the best validation bound, or the last epoch
     #[arg(long, value_enum, default_value_t = CheckpointName::Best)]
     pub(crate) checkpoint: CheckpointName,

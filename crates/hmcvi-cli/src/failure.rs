@@ -6,6 +6,7 @@ use std::io::ErrorKind;
 use hmcvi::config::ConfigError;
 use hmcvi::data::DataError;
 use hmcvi::eval::EvalError;
+use hmcvi::figure::FigureError;
 use hmcvi::hmc::SamplerError;
 use hmcvi::run::{DirectoryError, SessionError};
 use hmcvi::train::TrainError;
@@ -31,6 +32,21 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// The same failure with what it is about in front.
+    #[must_use]
+    pub(crate) fn about(self, what: &str) -> Self {
+        let kind = match self {
+            Failure::Usage(_) => Failure::Usage,
+            Failure::Data(_) => Failure::Data,
+            Failure::Numerical(_) => Failure::Numerical,
+            Failure::Device(_) => Failure::Device,
+            Failure::Unsatisfactory(_) => Failure::Unsatisfactory,
+            Failure::Interrupted(_) => Failure::Interrupted,
+            Failure::Other(_) => Failure::Other,
+        };
+        kind(format!("{what}: {self}"))
+    }
+
     pub(crate) fn code(&self) -> u8 {
         match self {
             Failure::Other(_) | Failure::Unsatisfactory(_) => 1,
@@ -133,6 +149,19 @@ impl From<SamplerError> for Failure {
         match error {
             SamplerError::Setting { .. } => Failure::Usage(text),
             _ => Failure::Other(text),
+        }
+    }
+}
+
+impl From<FigureError> for Failure {
+    fn from(error: FigureError) -> Self {
+        let text = error.to_string();
+        match error {
+            FigureError::Eval(error) => error.into(),
+            FigureError::Sampler(error) => error.into(),
+            FigureError::Data(error) => error.into(),
+            FigureError::NotAPlane(_) | FigureError::NoImage { .. } => Failure::Usage(text),
+            _ => Failure::Numerical(text),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hmcvi::config::{PAPER_TABLE, PaperRow, RunSpec, preset};
 use hmcvi::data::Dataset;
 use hmcvi::device::Device;
-use hmcvi::run::{Checkpoint, RunDirectory, open_data};
+use hmcvi::run::{Builtin, Checkpoint, RunDirectory, Which, open_data};
 
 use crate::Context;
 use crate::arguments::{DeviceName, Machine, Trained};
@@ -25,6 +25,9 @@ pub(crate) fn find(target: &str) -> Result<Found, Failure> {
         return Ok(Found { spec, names_data: false });
     }
     let path = Path::new(target);
+    if target == Builtin::NAME {
+        return Ok(Found { spec: Builtin::open()?.spec, names_data: false });
+    }
     if path.is_dir() {
         return Ok(Found { spec: RunDirectory::open(path)?.spec()?, names_data: true });
     }
@@ -103,24 +106,47 @@ fn cuda(_: &Machine) -> Result<Device, Failure> {
 
 /// A trained model, ready to be used.
 pub(crate) struct Model {
-    pub(crate) directory: RunDirectory,
+    /// Where it lies; the model inside the program lies nowhere.
+    pub(crate) directory: Option<RunDirectory>,
     pub(crate) spec: RunSpec,
     pub(crate) data: Arc<Dataset>,
     pub(crate) checkpoint: Checkpoint,
     pub(crate) device: Device,
 }
 
-/// Opens a run with its checkpoint and data.
+/// Opens a run, or the model inside the program, with its checkpoint and data.
 pub(crate) fn open_trained(context: &Context, trained: &Trained) -> Result<Model, Failure> {
-    let device = open_device(&trained.machine)?;
-    let directory = RunDirectory::open(&trained.run)?;
-    let mut spec = directory.spec()?;
-    if let Some(text) = &trained.data.data {
+    let Trained { chosen, checkpoint, data, machine } = trained;
+    open_model(context, chosen.run(), (*checkpoint).into(), data.data.as_deref(), machine)
+}
+
+/// The same for a run that was found otherwise; `None` is the model inside the program.
+pub(crate) fn open_model(
+    context: &Context,
+    run: Option<&Path>,
+    which: Which,
+    data: Option<&str>,
+    machine: &Machine,
+) -> Result<Model, Failure> {
+    let device = open_device(machine)?;
+    let (directory, mut spec, checkpoint, trained_on) = match run {
+        Some(path) => {
+            let directory = RunDirectory::open(path)?;
+            let (spec, checkpoint) = (directory.spec()?, directory.checkpoint(which)?);
+            let known = directory.info().ok().map(|info| info.data_sha256);
+            (Some(directory), spec, checkpoint, known)
+        }
+        None => {
+            let Builtin { spec, checkpoint, provenance } = Builtin::open()?;
+            // The embedded images are a part of those it was trained and tested with.
+            (None, spec, checkpoint, data.is_some_and(|d| d != "embedded").then_some(provenance.data_sha256))
+        }
+    };
+    if let Some(text) = data {
         spec.data.source = source::named(text).to_string();
     }
-    let checkpoint = directory.checkpoint(trained.checkpoint.into())?;
     let data = Arc::new(open_data(&spec.data)?);
-    if directory.info().is_ok_and(|info| info.data_sha256 != data.sha256()) {
+    if trained_on.is_some_and(|known| known != data.sha256()) {
         context.terminal.notice("the data is not what the model was trained with (its SHA-256 differs)");
     }
     Ok(Model { directory, spec, data, checkpoint, device })

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use half::f16;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 
 use crate::error::RunError;
@@ -121,15 +122,23 @@ impl<T: Real> Store<T> {
     /// All tensors in the safetensors format, with the store's own precision, and text beside them.
     pub fn to_safetensors(&self, metadata: &BTreeMap<String, String>) -> Result<Vec<u8>, RunError> {
         let narrow = size_of::<T>() == size_of::<f32>();
+        self.serialize(if narrow { Dtype::F32 } else { Dtype::F64 }, metadata)
+    }
+
+    /// All tensors in the safetensors format with half precision: to be shipped, not to be trained on.
+    pub fn to_half_safetensors(&self, metadata: &BTreeMap<String, String>) -> Result<Vec<u8>, RunError> {
+        self.serialize(Dtype::F16, metadata)
+    }
+
+    fn serialize(&self, dtype: Dtype, metadata: &BTreeMap<String, String>) -> Result<Vec<u8>, RunError> {
         let bytes = |t: &Tensor<T>| -> Vec<u8> {
             let each = t.values.iter().map(|x| x.to_f64());
-            if narrow {
-                each.flat_map(|x| (x as f32).to_le_bytes()).collect()
-            } else {
-                each.flat_map(f64::to_le_bytes).collect()
+            match dtype {
+                Dtype::F16 => each.flat_map(|x| f16::from_f64(x).to_le_bytes()).collect(),
+                Dtype::F32 => each.flat_map(|x| (x as f32).to_le_bytes()).collect(),
+                _ => each.flat_map(f64::to_le_bytes).collect(),
             }
         };
-        let dtype = if narrow { Dtype::F32 } else { Dtype::F64 };
         let data: Vec<_> = self.tensors.iter().map(|(name, t)| (name, t, bytes(t))).collect();
         let format = |e: safetensors::SafeTensorError| RunError::Format(e.to_string());
         let views = data
@@ -144,7 +153,7 @@ impl<T: Real> Store<T> {
         safetensors::serialize(views, metadata).map_err(format)
     }
 
-    /// Tensors and text from the safetensors format. f32 and f64 tensors with one or two
+    /// Tensors and text from the safetensors format. f16, f32 and f64 tensors with one or two
     /// dimensions are accepted; a vector becomes a single row.
     pub fn from_safetensors(bytes: &[u8]) -> Result<(Self, BTreeMap<String, String>), RunError> {
         let format = |e: safetensors::SafeTensorError| RunError::Format(e.to_string());
@@ -163,6 +172,10 @@ impl<T: Real> Store<T> {
                 }
             };
             let values = match view.dtype() {
+                Dtype::F16 => {
+                    let (words, _) = view.data().as_chunks::<2>();
+                    words.iter().map(|w| T::from_f64(f16::from_le_bytes(*w).into())).collect()
+                }
                 Dtype::F32 => {
                     let (words, _) = view.data().as_chunks::<4>();
                     words.iter().map(|w| T::from_f64(f32::from_le_bytes(*w).into())).collect()
@@ -173,7 +186,7 @@ impl<T: Real> Store<T> {
                 }
                 other => {
                     return Err(RunError::Format(format!(
-                        "tensor `{name}` has type {other:?}, not F32 or F64"
+                        "tensor `{name}` has type {other:?}, not F16, F32 or F64"
                     )));
                 }
             };

@@ -6,6 +6,7 @@ pub mod data;
 pub mod device;
 pub mod dist;
 pub mod eval;
+pub mod figure;
 pub mod hmc;
 mod linalg;
 mod memory;

@@ -1,4 +1,5 @@
-//! Run the repository's checks, cheapest first: `cargo xtask check`.
+//! Do the repository's chores: `cargo xtask check` runs its checks, cheapest first; `cargo xtask export-model` makes
+//! the built-in model from a run.
 #![allow(clippy::print_stderr)]
 
 use std::process::{Command, ExitCode};
@@ -34,9 +35,28 @@ const CHECKS: [(&str, &[&str]); 5] = [
 fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
         Some("check") => check(),
+        Some("export-model") => export_model(),
         _ => {
-            eprintln!("usage: cargo xtask check    format, clippy, documentation and tests, cheapest first");
+            eprintln!(
+                "usage: cargo xtask check                   format, clippy, documentation and tests, cheapest first\n       \
+                 cargo xtask export-model RUN OUT    the files of the built-in model, from a run (into \
+                 crates/hmcvi/assets/model)"
+            );
             ExitCode::from(2)
+        }
+    }
+}
+
+/// Runs the library's own exporter: this program is built before every check, so it depends on nothing.
+fn export_model() -> ExitCode {
+    let mut command = Command::new("cargo");
+    command.args(["run", "--release", "--quiet", "-p", "hmcvi", "--example", "export_model", "--"]);
+    match command.args(std::env::args().skip(2)).status() {
+        Ok(status) if status.success() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(why) => {
+            eprintln!("cargo could not be started: {why}");
+            ExitCode::FAILURE
         }
     }
 }

@@ -1,20 +1,20 @@
 //! Say whether a run is satisfactory, and what to do if it is not.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use hmcvi::run::RunDirectory;
-use hmcvi_report::{Finding, Level, diagnose};
+use hmcvi_record::{Finding, Level};
+use hmcvi_report::diagnose;
 use serde::Serialize;
 
 use crate::Context;
+use crate::arguments::Chosen;
 use crate::failure::Failure;
 
 /// What was typed.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Run directory
-    run: PathBuf,
+    #[command(flatten)]
+    chosen: Chosen,
 }
 
 /// The answer.
@@ -25,10 +25,17 @@ struct Diagnosis {
 }
 
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
-    let directory = RunDirectory::open(&arguments.run)?;
+    let Some(run) = arguments.chosen.run() else {
+        return Err(Failure::Usage(
+            "the model inside the program has no record of its training; `hmcvi eval builtin` judges it, and \
+             `hmcvi diagnose RUN` looks at a run directory"
+                .into(),
+        ));
+    };
+    let directory = RunDirectory::open(run)?;
     let (epochs, summary) = (directory.epochs()?, directory.summary().ok());
     let evaluation = directory.evaluation()?;
-    let place = arguments.run.display().to_string();
+    let place = run.display().to_string();
     let findings = diagnose(&place, &epochs, summary.as_ref(), evaluation.as_ref());
     let problems = findings.iter().filter(|f| f.level == Level::Problem).count();
     if context.terminal.json {

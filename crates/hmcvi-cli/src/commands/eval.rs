@@ -7,7 +7,7 @@ use hmcvi::eval::{
     AnnealingOptions, AnnealingSchedule, AnnealingStart, ImportanceOptions, JudgeOptions, Judgement,
     PosteriorOptions, Proposal, judge,
 };
-use hmcvi::run::{Checkpoint, Journal, Lock};
+use hmcvi::run::{Checkpoint, Journal, Lock, RunDirectory};
 use hmcvi_record::{EVALUATION_SCHEMA, Evaluation, files};
 use hmcvi_report::evaluation_text;
 use serde_json::json;
@@ -155,16 +155,22 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
     let split = hmcvi::data::Split::from(arguments.split);
     let images = first(model.data.images(split), arguments.limit)?;
     let options = arguments.options(&model.spec)?;
-    let _lock = Lock::take(model.directory.path())?;
     let which: hmcvi::run::Which = arguments.trained.checkpoint.into();
-    let journal =
-        journal(context, arguments, &model, (&options, images.len()), (split.name(), which.name()))?;
-    let mut judging = Judging::new(context, Some(journal));
+    let parts = (split.name(), which.name());
+    // The model inside the program has no folder to keep anything in.
+    let _lock = model.directory.as_ref().map(|directory| Lock::take(directory.path())).transpose()?;
+    let journal = model
+        .directory
+        .as_ref()
+        .map(|directory| journal(context, arguments, directory, &model, (&options, images.len()), parts))
+        .transpose()?;
+    let mut judging = Judging::new(context, journal);
     let judged =
         judge(&model.spec, &mut model.checkpoint.store, &images, &options, &model.device, &mut judging)?;
-    let parts = (split.name(), which.name());
     let record = record(&model.spec, &model.checkpoint, &model.data, &judged, &options, parts);
-    model.directory.write_evaluation(&record, &judged.images)?;
+    if let Some(directory) = &model.directory {
+        directory.write_evaluation(&record, &judged.images)?;
+    }
     judging.finish()?;
     if context.terminal.json {
         return context.terminal.print_json(&record);
@@ -181,6 +187,7 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
 fn journal(
     context: &Context,
     arguments: &Arguments,
+    directory: &RunDirectory,
     model: &Model,
     (options, images): (&JudgeOptions, usize),
     (split, checkpoint): (&str, &str),
@@ -195,7 +202,7 @@ fn journal(
         "seed": model.spec.eval.seed,
         "data": model.data.sha256(),
     });
-    let path = model.directory.file(files::EVALUATION_PARTS);
+    let path = directory.file(files::EVALUATION_PARTS);
     if arguments.fresh && path.exists() {
         std::fs::remove_file(&path)
             .map_err(|e| Failure::Other(format!("cannot remove {}: {e}", path.display())))?;

@@ -113,6 +113,8 @@ pub struct TrainSettings {
     pub validate_every: usize,
     /// Seconds from one checkpoint to the next, at the ends of epochs; 0 for one after every epoch.
     pub save_seconds: f64,
+    /// Whether the metrics are written for TensorBoard too.
+    pub tensorboard: bool,
     /// A run directory or checkpoint whose encoder and decoder the model begins with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub init_from: Option<PathBuf>,
@@ -128,6 +130,7 @@ impl Default for TrainSettings {
             longest_gradient: 1000.0,
             validate_every: 1,
             save_seconds: 10.0,
+            tensorboard: false,
             init_from: None,
         }
     }

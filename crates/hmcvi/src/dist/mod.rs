@@ -2,10 +2,12 @@
 
 mod bernoulli;
 mod gaussian;
+mod normal;
 mod student;
 
 pub use bernoulli::Bernoulli;
 pub use gaussian::Gaussian;
+pub use normal::{normal_distribution, normal_quantile};
 pub use student::StudentT;
 
 /// `½ log 2π`

@@ -13,7 +13,7 @@ use super::error::DirectoryError;
 
 /// Key of the checkpoint's description in the metadata. There is one key only because the order of
 /// several would not be fixed, and with it the bytes of the file.
-const KEY: &str = "hmcvi";
+pub(super) const KEY: &str = "hmcvi";
 
 /// Which of the two checkpoints of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 //! `docs/run-directory.md` of the repository describes every file.
 
 mod atomic;
+mod builtin;
 mod checkpoint;
 mod directory;
 mod error;
@@ -13,6 +14,8 @@ mod open;
 mod readme;
 mod session;
 
+pub use atomic::write as write_whole;
+pub use builtin::{Builtin, export_model};
 pub use checkpoint::{Checkpoint, Which, load_initial};
 pub use directory::RunDirectory;
 pub use error::DirectoryError;

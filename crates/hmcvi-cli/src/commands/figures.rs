@@ -1,0 +1,180 @@
+//! Make every figure of the paper, and the data behind each.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::Args;
+use hmcvi::data::Images;
+use hmcvi::figure::{self, EnsembleSettings, FigureError, MotionSettings, PlaneModel};
+use hmcvi::run::{Builtin, Which};
+use hmcvi_report::{Scene, figure as drawing};
+use serde::Serialize;
+
+use crate::Context;
+use crate::arguments::{Data, Machine};
+use crate::failure::Failure;
+use crate::settings::{Model, open_model};
+
+/// What was typed.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Folder for the figures
+    #[arg(long, default_value = "figures", value_name = "DIR")]
+    out: PathBuf,
+    /// Make only these figures, from 1 to 8
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(1..=8))]
+    only: Vec<u8>,
+    /// Run directory of a model with two latent dimensions, or `builtin` for the one inside the program
+    #[arg(long, default_value = Builtin::NAME, value_name = "RUN")]
+    model: PathBuf,
+    /// Test image of figures 5, 6 and 8, counted from 0
+    #[arg(long, default_value_t = 11, value_name = "N")]
+    image: usize,
+    /// Training images of figure 7
+    #[arg(long, default_value_t = 5000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    points: u32,
+    /// Seed of all draws
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Replace figures that are there
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    data: Data,
+    #[command(flatten)]
+    machine: Machine,
+}
+
+/// Names of the figures, which their files have.
+const NAMES: [&str; 8] = [
+    "motion-one-step",
+    "motion-three-steps",
+    "ensemble",
+    "flow-chart",
+    "binarisation",
+    "energy-surface",
+    "latent-map",
+    "posteriors",
+];
+
+/// What the files of a figure end in.
+const ENDS: [&str; 3] = ["svg", "png", "json"];
+
+/// Draws behind the densities of figure 8.
+const DRAWS: usize = 20_000;
+
+/// A figure that was made.
+#[derive(Serialize)]
+struct Made {
+    figure: u8,
+    name: &'static str,
+    files: Vec<PathBuf>,
+    seconds: f64,
+}
+
+pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
+    let wanted: Vec<u8> =
+        (1..=8).filter(|n| arguments.only.is_empty() || arguments.only.contains(n)).collect();
+    check_free(arguments, &wanted)?;
+    let run = (arguments.model != Path::new(Builtin::NAME)).then_some(arguments.model.as_path());
+    let data = arguments.data.data.as_deref();
+    let mut model = open_model(context, run, Which::Best, data, &arguments.machine)?;
+    std::fs::create_dir_all(&arguments.out)
+        .map_err(|e| Failure::Other(format!("cannot create the folder {}: {e}", arguments.out.display())))?;
+    let mut all = Vec::new();
+    for number in wanted {
+        if context.interrupt.requested() {
+            return Err(Failure::Interrupted("interrupted; figures that are finished were written".into()));
+        }
+        let name = NAMES[usize::from(number) - 1];
+        let start = Instant::now();
+        let made = make(number, &mut model, arguments).and_then(|made| write(arguments, number, &made));
+        let files = made.map_err(|failure| failure.about(&format!("figure {number} ({name})")))?;
+        let seconds = start.elapsed().as_secs_f64();
+        context.terminal.say(&format!("figure {number} of 8: {name}, {seconds:.1} s"));
+        all.push(Made { figure: number, name, files, seconds });
+    }
+    if context.terminal.json {
+        return context.terminal.print_json(&all);
+    }
+    let line = |path: &PathBuf| format!("{}\n", path.display());
+    context.terminal.print(&all.iter().flat_map(|made| &made.files).map(line).collect::<String>())
+}
+
+fn file(arguments: &Arguments, number: u8, end: &str) -> PathBuf {
+    arguments.out.join(format!("{number}-{}.{end}", NAMES[usize::from(number) - 1]))
+}
+
+fn check_free(arguments: &Arguments, wanted: &[u8]) -> Result<(), Failure> {
+    let files = wanted.iter().flat_map(|n| ENDS.map(|end| file(arguments, *n, end)));
+    match files.into_iter().find(|file| file.exists()) {
+        Some(file) if !arguments.force => Err(Failure::Usage(format!(
+            "{} is there already; choose another place with --out, or give --force to replace it",
+            file.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// A drawing and its data as JSON.
+type Drawn = (Scene, serde_json::Result<String>);
+
+fn make(number: u8, model: &mut Model, arguments: &Arguments) -> Result<Drawn, Failure> {
+    let (image, seed) = (arguments.image, arguments.seed);
+    let three = MotionSettings { hmc_steps: 3, leapfrog_steps: 4, ..MotionSettings::default() };
+    Ok(match number {
+        1 => motion(&MotionSettings { seed, ..MotionSettings::default() })?,
+        2 => motion(&MotionSettings { seed, ..three })?,
+        3 => {
+            let data = figure::ensemble(&EnsembleSettings { seed, ..EnsembleSettings::default() })?;
+            (drawing::ensemble(&data), serde_json::to_string(&data))
+        }
+        4 => {
+            let data = figure::flow_chart();
+            (drawing::flow_chart(&data), serde_json::to_string(&data))
+        }
+        5 => {
+            let data = figure::binarised(model.data.test(), image, model.spec.data.pixel_scale, seed)?;
+            (drawing::binarised(&data), serde_json::to_string(&data))
+        }
+        6 => {
+            let (mut plane, images) = plane(model)?;
+            let data = figure::energy_surface(&mut plane, images, image, seed)?;
+            (drawing::energy_surface(&data), serde_json::to_string(&data))
+        }
+        7 => {
+            let Model { spec, data, checkpoint, device, .. } = model;
+            let mut plane = PlaneModel::new(spec, &mut checkpoint.store, device)?;
+            let data = figure::latent_square(&mut plane, data.train(), arguments.points as usize, seed)?;
+            (drawing::latent_square(&data), serde_json::to_string(&data))
+        }
+        _ => {
+            let (mut plane, images) = plane(model)?;
+            let data = figure::posteriors(&mut plane, images, image, DRAWS, seed)?;
+            (drawing::posteriors(&data), serde_json::to_string(&data))
+        }
+    })
+}
+
+fn plane(model: &mut Model) -> Result<(PlaneModel<'_>, &Images), FigureError> {
+    let Model { spec, data, checkpoint, device, .. } = model;
+    Ok((PlaneModel::new(spec, &mut checkpoint.store, device)?, data.test()))
+}
+
+fn motion(settings: &MotionSettings) -> Result<Drawn, Failure> {
+    let data = figure::motion(settings)?;
+    Ok((drawing::motion(&data), serde_json::to_string(&data)))
+}
+
+fn write(arguments: &Arguments, number: u8, (scene, data): &Drawn) -> Result<Vec<PathBuf>, Failure> {
+    let json = data.as_ref().map_err(|e| Failure::Other(e.to_string()))?;
+    let contents = [scene.to_svg().into_bytes(), scene.to_png()?, format!("{json}\n").into_bytes()];
+    let mut files = Vec::new();
+    for (end, bytes) in ENDS.iter().zip(contents) {
+        let file = file(arguments, number, end);
+        std::fs::write(&file, bytes)
+            .map_err(|e| Failure::Other(format!("cannot write {}: {e}", file.display())))?;
+        files.push(file);
+    }
+    Ok(files)
+}

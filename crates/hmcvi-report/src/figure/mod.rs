@@ -1,0 +1,29 @@
+//! Draw the paper's figures from their data, one module for each. Every function returns a [`Scene`], which becomes SVG
+//! or PNG.
+//!
+//! [`Scene`]: crate::Scene
+
+mod binarised;
+mod contour;
+mod energy_surface;
+mod ensemble;
+mod flow_chart;
+mod latent_square;
+mod motion;
+mod panel;
+mod picture;
+mod posteriors;
+mod ramp;
+
+pub use binarised::binarised;
+pub use energy_surface::energy_surface;
+pub use ensemble::ensemble;
+pub use flow_chart::flow_chart;
+pub use latent_square::latent_square;
+pub use motion::motion;
+pub use posteriors::posteriors;
+
+/// Sizes of text: titles of panels, labels of axes and legends, numbers.
+const TITLE: f64 = 17.0;
+const LABEL: f64 = 15.0;
+const NUMBER: f64 = 13.0;

@@ -1,0 +1,42 @@
+//! Map the training images into the unit square (`fig:2d_latent_visualization`).
+
+use hmcvi_record::LatentPoint;
+use hmcvi_record::figure::{LatentSquare, Point};
+
+use super::plane::mosaic;
+use super::{FigureError, PlaneModel};
+use crate::data::{Images, fixed_draw};
+use crate::dist::{normal_distribution, normal_quantile};
+use crate::eval::{BoundEvaluator, TEST_SEED};
+
+/// Decoded images in a row.
+const IMAGES: usize = 20;
+
+/// Draws of the first `count` images after the HMC steps, and what the decoder makes of the square.
+pub fn latent_square(
+    model: &mut PlaneModel<'_>,
+    images: &Images,
+    count: usize,
+    seed: u64,
+) -> Result<LatentSquare, FigureError> {
+    let count = count.min(images.len());
+    let none = || FigureError::NoImage { image: count, images: images.len() };
+    let shown = images.slice(0..count).ok_or_else(none)?;
+    let data = &model.spec.data;
+    let binary = fixed_draw(&shown, data.binarisation, data.pixel_scale, TEST_SEED, 0);
+    let mut evaluator = BoundEvaluator::new(model.spec, shown.pixels(), model.device)?;
+    let chains = evaluator.run(model.store, &binary, count, seed, 0, |_| false)?;
+    let labels = shown.labels().unwrap_or_default();
+    let points = chains.end.as_chunks::<2>().0.iter().enumerate().map(|(i, z)| LatentPoint {
+        x: normal_distribution(z[0].into()),
+        y: normal_distribution(z[1].into()),
+        class: labels.get(i).copied().unwrap_or(0),
+    });
+    let middle = |i: usize| normal_quantile((2 * i + 1) as f64 / (2 * IMAGES) as f64);
+    let grid: Vec<Point> = (0..IMAGES * IMAGES).map(|i| [middle(i % IMAGES), -middle(i / IMAGES)]).collect();
+    Ok(LatentSquare {
+        images: count,
+        points: points.filter(|p| p.x.is_finite() && p.y.is_finite()).collect(),
+        decoded: mosaic(model, &grid, IMAGES, (images.height(), images.width()))?,
+    })
+}

@@ -1,0 +1,114 @@
+//! Compute the data behind the paper's figures, one module for each. [`hmcvi_record::figure`] holds the results.
+//!
+//! The figures of a trained model work for every run whose latent space is a plane.
+
+mod binarised;
+mod energy_surface;
+mod ensemble;
+mod flow_chart;
+mod kernel;
+mod latent_square;
+mod motion;
+mod plane;
+mod posteriors;
+mod simulation;
+
+pub use binarised::binarised;
+pub use energy_surface::energy_surface;
+pub use ensemble::{EnsembleSettings, ensemble};
+pub use flow_chart::flow_chart;
+pub use latent_square::latent_square;
+pub use motion::{MotionSettings, motion};
+pub use posteriors::posteriors;
+
+use hmcvi_graph::Store;
+use hmcvi_record::figure::Picture;
+
+use crate::config::RunSpec;
+use crate::data::{DataError, Images, fixed_draw};
+use crate::device::{Device, DeviceError};
+use crate::eval::{EvalError, TEST_SEED};
+use crate::hmc::SamplerError;
+
+/// A figure that cannot be computed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FigureError {
+    /// The model cannot be evaluated.
+    #[error(transparent)]
+    Eval(#[from] EvalError),
+    /// The landscape cannot be simulated.
+    #[error(transparent)]
+    Sampler(#[from] SamplerError),
+    /// The images cannot be used.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// The latent space is not a plane.
+    #[error("`model.latent` is {0}, but must be 2: this figure shows a plane")]
+    NotAPlane(usize),
+    /// There is no such image.
+    #[error("image {image} was asked for, but there are {images}, counted from 0")]
+    NoImage {
+        /// Its number.
+        image: usize,
+        /// Images there are.
+        images: usize,
+    },
+    /// The posterior of the image could not be found on a grid.
+    #[error("the energy of image {0} is not finite anywhere near the origin of the latent plane")]
+    NoPosterior(usize),
+}
+
+impl From<DeviceError> for FigureError {
+    fn from(error: DeviceError) -> Self {
+        EvalError::from(error).into()
+    }
+}
+
+impl From<hmcvi_graph::CompileError> for FigureError {
+    fn from(error: hmcvi_graph::CompileError) -> Self {
+        EvalError::from(error).into()
+    }
+}
+
+/// A trained model whose latent space is a plane.
+pub struct PlaneModel<'a> {
+    spec: &'a RunSpec,
+    store: &'a mut Store<f32>,
+    device: &'a Device,
+}
+
+impl<'a> PlaneModel<'a> {
+    /// A model with its parameters.
+    ///
+    /// # Errors
+    /// [`FigureError::NotAPlane`] for other dimensions than two.
+    pub fn new(
+        spec: &'a RunSpec,
+        store: &'a mut Store<f32>,
+        device: &'a Device,
+    ) -> Result<Self, FigureError> {
+        match spec.model.latent {
+            2 => Ok(PlaneModel { spec, store, device }),
+            other => Err(FigureError::NotAPlane(other)),
+        }
+    }
+}
+
+/// An image as a model sees it.
+struct Observed {
+    bytes: Vec<u8>,
+    class: Option<u8>,
+    picture: Picture,
+}
+
+/// One image, binarised once and for all as the settings say.
+fn observe(spec: &RunSpec, images: &Images, image: usize) -> Result<Observed, FigureError> {
+    let none = || FigureError::NoImage { image, images: images.len() };
+    let one = images.slice(image..image + 1).ok_or_else(none)?;
+    let bytes = fixed_draw(&one, spec.data.binarisation, spec.data.pixel_scale, TEST_SEED, 0);
+    let scale = f32::from(bytes.iter().copied().max().unwrap_or(1).max(1));
+    let values = bytes.iter().map(|b| f32::from(*b) / scale).collect();
+    let picture = Picture { height: one.height(), width: one.width(), values };
+    Ok(Observed { bytes, class: one.labels().map(|l| l[0]), picture })
+}
