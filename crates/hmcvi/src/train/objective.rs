@@ -1,6 +1,8 @@
 //! Compile a chain's bound into programs: one that trains, one that only looks.
 
 use hmcvi_graph::{CompileError, Expr, Graph, Program};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::adam::{Adam, adam_updates};
 use super::sums::step_name;
@@ -12,6 +14,23 @@ pub struct Objective<'g> {
     parameters: Vec<(String, Expr<'g>)>,
     chain: Chain<'g>,
     settings: ChainSettings,
+}
+
+/// What a single image, and a single batch, can do to the parameters at most.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Nats of `log p(x, z)` that a chain may lose; images whose chains lose more count less, in proportion. 0 for no
+    /// limit.
+    pub fall: f64,
+    /// Longer gradients are shortened to this length. 0 for no limit.
+    pub gradient: f64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { fall: 100.0, gradient: 1000.0 }
+    }
 }
 
 impl<'g> Objective<'g> {
@@ -71,16 +90,30 @@ impl<'g> Objective<'g> {
         sums
     }
 
-    /// One step of training. Inputs: `learning_rate`. A gradient longer than `longest` is shortened to it; one that is
-    /// not finite changes nothing and sets the output `skipped`.
-    pub fn training_program(&self, adam: &Adam, longest: f64) -> Result<Program, CompileError> {
-        let loss = -self.bound().sum_rows() / self.graph.batch_size();
+    /// How much every row counts in an update: 1, and less where the chain loses more of `log p(x, z)` than it may. A
+    /// simulation at the edge of stability loses orders of magnitude more than any other, and its gradient is larger
+    /// still: without this a few of them decide where all parameters go.
+    fn weight(&self, limits: &Limits) -> Expr<'g> {
+        match (self.chain.steps.first(), self.chain.steps.last()) {
+            (Some(first), Some(last)) if limits.fall > 0.0 => {
+                let fall = first.before.log_density - last.after.log_density;
+                (limits.fall / fall.max(limits.fall)).stop_gradient()
+            }
+            _ => self.graph.constant(1.0),
+        }
+    }
+
+    /// One step of training. Inputs: `learning_rate`. A gradient that is not finite changes nothing and sets the output
+    /// `skipped`.
+    pub fn training_program(&self, adam: &Adam, limits: &Limits) -> Result<Program, CompileError> {
+        let bound = self.counts().select(self.chain.terms.total() * self.weight(limits), 0.0);
+        let loss = -bound.sum_rows() / self.graph.batch_size();
         let wrt: Vec<Expr<'g>> = self.parameters.iter().map(|(_, p)| *p).collect();
         let gradients = self.graph.grad(loss, &wrt);
         let squares = gradients.iter().map(|g| g.square().sum()).reduce(|a, b| a + b);
         let square = squares.unwrap_or_else(|| self.graph.constant(0.0));
         let (proceed, norm) = (square.is_finite(), square.sqrt());
-        // A few simulations at the edge of stability can outweigh all other images by many orders of magnitude.
+        let longest = limits.gradient;
         let gradients: Vec<Expr<'g>> = match longest > 0.0 {
             true => gradients.into_iter().map(|g| g * (longest / norm.max(longest))).collect(),
             false => gradients,
