@@ -71,18 +71,22 @@ impl<'g> Objective<'g> {
         sums
     }
 
-    /// One step of training. Inputs: `learning_rate`. A gradient that is not finite changes nothing
-    /// and sets the output `skipped`.
-    pub fn training_program(&self, adam: &Adam) -> Result<Program, CompileError> {
+    /// One step of training. Inputs: `learning_rate`. A gradient longer than `longest` is shortened to it; one that is
+    /// not finite changes nothing and sets the output `skipped`.
+    pub fn training_program(&self, adam: &Adam, longest: f64) -> Result<Program, CompileError> {
         let loss = -self.bound().sum_rows() / self.graph.batch_size();
         let wrt: Vec<Expr<'g>> = self.parameters.iter().map(|(_, p)| *p).collect();
         let gradients = self.graph.grad(loss, &wrt);
         let squares = gradients.iter().map(|g| g.square().sum()).reduce(|a, b| a + b);
         let square = squares.unwrap_or_else(|| self.graph.constant(0.0));
-        let proceed = square.is_finite();
+        let (proceed, norm) = (square.is_finite(), square.sqrt());
+        // A few simulations at the edge of stability can outweigh all other images by many orders of magnitude.
+        let gradients: Vec<Expr<'g>> = match longest > 0.0 {
+            true => gradients.into_iter().map(|g| g * (longest / norm.max(longest))).collect(),
+            false => gradients,
+        };
         let rate = self.graph.scalar_input("learning_rate");
-        let mut program =
-            self.graph.program().output("skipped", 1.0 - proceed).output("gradient_norm", square.sqrt());
+        let mut program = self.graph.program().output("skipped", 1.0 - proceed).output("gradient_norm", norm);
         for (name, sum) in self.sums() {
             program = program.output(name, sum);
         }
