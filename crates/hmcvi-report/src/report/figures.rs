@@ -81,7 +81,8 @@ pub(super) fn figures(runs: &[RunData]) -> Vec<Figure> {
     }
     all.push(divergences(runs, most));
     all.extend(trust(runs));
-    all.retain(|f| f.curves.iter().any(|c| !c.points.is_empty()));
+    // A term that a chain does not have is 0 everywhere.
+    all.retain(|f| f.curves.iter().any(|c| c.points.iter().any(|p| p.1 != 0.0)));
     all
 }
 

@@ -8,14 +8,14 @@ const CLEAR: f64 = 2.0;
 pub(super) fn verdict(runs: &[RunReport], comparison: &Comparison) -> String {
     match runs {
         [] => "There is nothing to report.".into(),
-        [run] => single(run),
+        [run] => single(run, comparison.runs.first().and_then(|r| r.validation_bound)),
         [first, ..] => several(first, comparison),
     }
 }
 
-fn single(run: &RunReport) -> String {
+fn single(run: &RunReport, best: Option<f64>) -> String {
     let name = &run.name;
-    let Some(evaluation) = &run.evaluation else { return training(run) };
+    let Some(evaluation) = &run.evaluation else { return training(run, best) };
     let images = format!("{} {} images", grouped(evaluation.images), evaluation.split);
     let gain = |of: fn(&Basic) -> Option<Difference>| run.basic.as_ref().and_then(of);
     let (bound, than) = (nats(&evaluation.bound), run.basic.as_ref().map(whose).unwrap_or_default());
@@ -56,7 +56,7 @@ fn whose(basic: &Basic) -> String {
     }
 }
 
-fn training(run: &RunReport) -> String {
+fn training(run: &RunReport, best: Option<f64>) -> String {
     let name = &run.name;
     let done = run.last.as_ref().map_or(0, |e| e.epoch);
     let state = match run.state {
@@ -66,11 +66,8 @@ fn training(run: &RunReport) -> String {
         }
         RunState::Stopped => format!("{name} stopped after {done} of {} epochs", grouped(run.planned)),
     };
-    let best = run.summary.as_ref().and_then(|s| s.best_validation_bound);
-    let last = || run.last.as_ref()?.validation.as_ref()?.get("bound").copied();
-    let bound = best
-        .or_else(last)
-        .map_or(String::new(), |b| format!("; its best validation bound is −log p(x) ≤ {:.2} nats", -b));
+    let bound =
+        best.map_or(String::new(), |b| format!("; its best validation bound is −log p(x) ≤ {:.2} nats", -b));
     format!("{state}{bound}; it was not judged on test images yet.")
 }
 
@@ -86,8 +83,8 @@ fn several(first: &RunReport, comparison: &Comparison) -> String {
     let mut text =
         format!("{winner} has the best bound, −log p(x) ≤ {}{}", nats(&estimate), than(difference));
     if let Some((other, estimate, difference)) = likelihood {
-        let who = if other == winner { "and also".to_string() } else { format!("and {other}") };
-        text += &format!("; {who} the best likelihood, −log p(x) ≈ {}{}", nats(&estimate), than(difference));
+        let who = if other == winner { ", and".to_string() } else { format!("; {other} has") };
+        text += &format!("{who} the best likelihood, −log p(x) ≈ {}{}", nats(&estimate), than(difference));
     }
     text + "."
 }

@@ -9,8 +9,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use hmcvi::run::write_whole;
-use hmcvi_record::{Missing, Report, files};
-use hmcvi_report::{Maker, page, quoted, report};
+use hmcvi_record::{Missing, Report, RunState, files};
+use hmcvi_report::{Maker, RunData, page, quoted, report};
 use serde::Serialize;
 
 use crate::Context;
@@ -82,14 +82,17 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
     if arguments.open { opener::open(&written.page) } else { Ok(()) }
 }
 
-fn no_pictures(run: &hmcvi_report::RunData, why: &Failure) -> Missing {
-    let why = why.to_string();
-    let why = why.lines().next().unwrap_or_default();
-    let begun = !run.epochs.is_empty();
-    let command = match begun {
-        true => format!("hmcvi report {} --data SOURCE --force", quoted(&run.place)),
-        false => format!("hmcvi resume {}", quoted(&run.place)),
+/// What to do for pictures: wait for a checkpoint or go on to one, or name the data.
+fn no_pictures(run: &RunData, why: &Failure) -> Missing {
+    let place = quoted(&run.place);
+    let saved = [files::BEST, files::LAST].iter().any(|file| Path::new(&run.place).join(file).exists());
+    let command = match run.state {
+        _ if saved => format!("hmcvi report {place} --data SOURCE --force"),
+        RunState::Running => format!("hmcvi report {place} --force"),
+        RunState::Finished | RunState::Stopped => format!("hmcvi resume {place}"),
     };
+    let why = why.to_string();
+    let why = if saved { why.lines().next().unwrap_or_default() } else { "no checkpoint was written yet" };
     Missing { what: format!("pictures ({why})"), command }
 }
 

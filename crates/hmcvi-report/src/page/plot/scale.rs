@@ -20,7 +20,7 @@ impl Scale {
     pub(super) fn ticks(&self, about: f64, whole: bool) -> Vec<(f64, String)> {
         let rough = (self.high - self.low) / about;
         let power = 10f64.powf(rough.log10().floor());
-        let factor = [1.0, 2.0, 5.0, 10.0].into_iter().find(|f| f * power >= rough * 0.999).unwrap_or(10.0);
+        let factor = [1.0, 2.0, 5.0, 10.0].into_iter().find(|f| f * power >= rough * 0.8).unwrap_or(10.0);
         let step = if whole { (factor * power).max(1.0) } else { factor * power };
         let decimals = (-step.log10().floor()).clamp(0.0, 12.0) as usize;
         let (first, last) =
