@@ -6,8 +6,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use hmcvi::run::Builtin;
 
 use crate::commands::{
-    bench, config, data, diagnose, doctor, encode, eval, figures, hmc, quickstart, reproduce, resume, sample,
-    train,
+    bench, compare, config, data, diagnose, doctor, encode, eval, figures, hmc, quickstart, report,
+    reproduce, resume, sample, train,
 };
 
 /// Variational inference with Hamiltonian Monte Carlo: train, judge and look at models.
@@ -48,6 +48,10 @@ pub(crate) enum Command {
     Eval(eval::Arguments),
     /// Say whether a run is satisfactory, and what to do if it is not
     Diagnose(diagnose::Arguments),
+    /// Set the results of runs beside each other, with errors of their differences
+    Compare(compare::Arguments),
+    /// Write a page about a run, or one that compares several: results, curves, pictures, diagnosis
+    Report(report::Arguments),
     /// Draw images from a trained model, or reconstruct images with it
     Sample(sample::Arguments),
     /// Write posterior draws before and after the HMC steps as .npy files

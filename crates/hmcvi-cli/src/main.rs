@@ -4,6 +4,7 @@
 
 mod arguments;
 mod commands;
+mod events;
 mod failure;
 mod interrupt;
 mod progress;
@@ -46,6 +47,8 @@ fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Resume(arguments) => commands::resume::run(context, &arguments),
         Command::Eval(arguments) => commands::eval::run(context, &arguments),
         Command::Diagnose(arguments) => commands::diagnose::run(context, &arguments),
+        Command::Compare(arguments) => commands::compare::run(context, &arguments),
+        Command::Report(arguments) => commands::report::run(context, &arguments),
         Command::Sample(arguments) => commands::sample::run(context, &arguments),
         Command::Encode(arguments) => commands::encode::run(context, &arguments),
         Command::Hmc(arguments) => commands::hmc::run(context, &arguments),

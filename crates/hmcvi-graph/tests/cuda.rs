@@ -353,10 +353,10 @@ fn updates_see_the_old_values_and_the_history_has_every_run() {
         close("rows");
         close("columns");
     }
-    assert_eq!(gpu.history("sum").expect("it is kept"), sums);
+    assert_eq!(gpu.history().expect("it is there").output("sum").expect("it is kept"), sums);
     assert_eq!(store.download().expect("it is there"), start);
     gpu.clear_history();
-    assert!(gpu.history("sum").expect("it is kept").is_empty());
+    assert!(gpu.history().expect("it is there").output("sum").expect("it is kept").is_empty());
 }
 
 #[test]
@@ -492,7 +492,7 @@ fn two_hundred_steps_of_training_agree_with_the_cpu_and_repeat_bit_by_bit() {
         let run = || {
             let mut gpu = GpuTrainer::new(&device, sizes, &start, &options);
             (0..200).for_each(|_| gpu.step(rows));
-            gpu.executable.history("bound").expect("it is kept")
+            gpu.executable.history().expect("it is there").output("bound").expect("it is kept")
         };
         let found = run();
         let mean = |v: &[f32]| v.iter().map(|x| f64::from(*x)).sum::<f64>() / v.len() as f64;

@@ -4,11 +4,15 @@
 
 pub mod figure;
 mod provenance;
-
-pub use provenance::Provenance;
+mod report;
 
 use std::collections::BTreeMap;
 
+pub use provenance::Provenance;
+pub use report::{
+    Basic, ComparedRun, Comparison, Figure, FigureKind, Mark, MarkAxis, Missing, Published, REPORT_SCHEMA,
+    Report, RunReport, RunSettings, RunState, Section,
+};
 use serde::{Deserialize, Serialize};
 
 /// Version of all schemas in this crate; a reader refuses other versions.
@@ -36,6 +40,12 @@ pub mod files {
     pub const EVALUATION_IMAGES: &str = "evaluation-images.jsonl";
     /// Finished parts of an evaluation that was interrupted.
     pub const EVALUATION_PARTS: &str = "evaluation-parts.jsonl";
+    /// The report on the run, as a page.
+    pub const REPORT: &str = "report.html";
+    /// What it says: a [`Report`](super::Report).
+    pub const REPORT_DATA: &str = "report.json";
+    /// How the names of files for TensorBoard begin.
+    pub const EVENTS: &str = "events.out.tfevents.";
     /// What the directory is, for a person.
     pub const README: &str = "README.txt";
 }
@@ -79,7 +89,8 @@ pub struct Epoch {
     /// Means over the epoch's images: `bound`, its terms, `acceptance_rate`, `step_size`, `alpha`,
     /// `gradient_norm`.
     pub train: BTreeMap<String, f64>,
-    /// Means over the validation images, in epochs that look at them.
+    /// Means over the validation images, in epochs that look at them: the same, and `energy_error`, `mass`,
+    /// `acceptance_rate_1` and so on for every HMC step.
     pub validation: Option<BTreeMap<String, f64>>,
     /// Images seen.
     #[serde(default)]
@@ -139,6 +150,54 @@ pub struct Estimate {
     pub mean: f64,
     /// Standard error of the mean.
     pub standard_error: f64,
+}
+
+impl Estimate {
+    /// Mean of the values that are finite, and its standard error; absent if there is none.
+    pub fn of_finite(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let values: Vec<f64> = values.into_iter().filter(|v| v.is_finite()).collect();
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let square: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
+        let standard_error = (square / (n - 1.0).max(1.0) / n).sqrt();
+        (!values.is_empty()).then_some(Estimate { mean, standard_error })
+    }
+}
+
+/// A difference of means with its standard error.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Difference {
+    /// The difference.
+    pub estimate: Estimate,
+    /// Whether its error is over pairs of values of the same image, or that of two independent means.
+    pub paired: bool,
+}
+
+/// How serious a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// As it should be.
+    Good,
+    /// Worth knowing.
+    Remark,
+    /// Results are not satisfactory, or not to be trusted, before something is done.
+    Problem,
+}
+
+/// Something that was found out about a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// How serious it is.
+    pub level: Level,
+    /// What was looked at, in one word.
+    pub about: String,
+    /// What was found, with its numbers.
+    pub finding: String,
+    /// What that means.
+    pub meaning: String,
+    /// What to do next; empty if nothing.
+    pub action: String,
 }
 
 /// A named line of a figure.

@@ -1,34 +1,6 @@
 //! Say what is wrong with a run, what it means, and what to do about it.
 
-use hmcvi_record::{Epoch, Evaluation, Summary};
-use serde::Serialize;
-
-/// How serious a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Level {
-    /// As it should be.
-    Good,
-    /// Worth knowing.
-    Remark,
-    /// Results are not satisfactory, or not to be trusted, before something is done.
-    Problem,
-}
-
-/// Something that was found out about a run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Finding {
-    /// How serious it is.
-    pub level: Level,
-    /// What was looked at, in one word.
-    pub about: &'static str,
-    /// What was found, with its numbers.
-    pub finding: String,
-    /// What that means.
-    pub meaning: &'static str,
-    /// What to do next; empty if nothing.
-    pub action: String,
-}
+use hmcvi_record::{Epoch, Evaluation, Finding, Level, Summary};
 
 /// Share of images with a k-hat above 0.7 from which on the mean is not to be trusted.
 const HIGH_K_HAT_SHARE: f64 = 0.05;
@@ -79,9 +51,9 @@ pub fn diagnose(
         }
         None => all.push(Finding {
             level: Level::Problem,
-            about: "evaluation",
+            about: "evaluation".into(),
             finding: "the model was not judged yet".into(),
-            meaning: "the validation bound says nothing about how loose it is",
+            meaning: "the validation bound says nothing about how loose it is".into(),
             action: format!("hmcvi eval {place}"),
         }),
     }
@@ -93,9 +65,11 @@ fn finished(place: &str, summary: Option<&Summary>) -> Option<Finding> {
     let epochs = summary.map_or(0, |s| s.epochs);
     (!done).then(|| Finding {
         level: Level::Problem,
-        about: "training",
+        about: "training".into(),
         finding: format!("training stopped after {epochs} epochs, before its end"),
-        meaning: "the learning rate has not come down to its last value, so the model is not what it could be",
+        meaning:
+            "the learning rate has not come down to its last value, so the model is not what it could be"
+                .into(),
         action: format!("hmcvi resume {place}"),
     })
 }
@@ -118,10 +92,10 @@ fn over_fitting(place: &str, epochs: &[Epoch]) -> Option<Finding> {
     Some(if above > TRAINING_ABOVE || fallen > FALLEN {
         Finding {
             level: Level::Problem,
-            about: "over-fitting",
+            about: "over-fitting".into(),
             finding: numbers,
             meaning: "the encoder, the decoder or both have learnt the training images by heart; the encoder alone is to \
-                      blame where importance sampling of training and test images agrees",
+                      blame where importance sampling of training and test images agrees".into(),
             action: format!(
                 "use the best checkpoint (the default); compare `hmcvi eval {place} --split train` with `--split test`; \
                  train with more data or smaller `model.hidden`"
@@ -139,9 +113,9 @@ fn learning_rate(place: &str, epochs: &[Epoch]) -> Option<Finding> {
     Some(if epochs.len() > 1 && last > HIGH_LAST_RATE * largest {
         Finding {
             level: Level::Problem,
-            about: "learning-rate",
+            about: "learning-rate".into(),
             finding: numbers,
-            meaning: "updates are still large at the end, and their noise keeps the bound below what the model can reach",
+            meaning: "updates are still large at the end, and their noise keeps the bound below what the model can reach".into(),
             action: format!(
                 "train again with `--set train.learning_rate.last={:.1e}`, or go on from it: `--init-from {place}`",
                 largest / 10.0
@@ -159,9 +133,9 @@ fn still_rising(place: &str, epochs: &[Epoch]) -> Option<Finding> {
     let gain = last.2 - fifth.2;
     (gain > STILL_RISING).then(|| Finding {
         level: Level::Remark,
-        about: "convergence",
+        about: "convergence".into(),
         finding: format!("the validation bound rose by {gain:.2} nats since epoch {}", fifth.0),
-        meaning: "more epochs would improve the model",
+        meaning: "more epochs would improve the model".into(),
         action: format!("hmcvi resume {place} --set train.epochs={}", 2 * last.0),
     })
 }
@@ -172,17 +146,19 @@ fn acceptance(epochs: &[Epoch]) -> Option<Finding> {
     Some(if rate < LOW_ACCEPTANCE {
         Finding {
             level: Level::Problem,
-            about: "acceptance",
+            about: "acceptance".into(),
             finding: numbers,
-            meaning: "most simulations are wasted, and the bound pays for every rejection",
+            meaning: "most simulations are wasted, and the bound pays for every rejection".into(),
             action: "train longer, with a smaller `train.learning_rate.first`, or with fewer `chain.leapfrog_steps`".into(),
         }
     } else if rate > HIGH_ACCEPTANCE {
         Finding {
             level: Level::Remark,
-            about: "acceptance",
+            about: "acceptance".into(),
             finding: numbers,
-            meaning: "the acceptance step hardly ever acts: it costs energies, and the step size could be larger",
+            meaning:
+                "the acceptance step hardly ever acts: it costs energies, and the step size could be larger"
+                    .into(),
             action: "try `chain.acceptance=none`".into(),
         }
     } else {
@@ -198,10 +174,10 @@ fn divergences(epochs: &[Epoch]) -> Option<Finding> {
     Some(if share > MANY_DIVERGENCES {
         Finding {
             level: Level::Problem,
-            about: "divergences",
+            about: "divergences".into(),
             finding: numbers,
             meaning: "the step size is too large for some images; without the acceptance step they do not count, so the \
-                      bound is of the others",
+                      bound is of the others".into(),
             action: "lower `train.learning_rate.first`, or use `chain.step_size=network` or `chain.acceptance=simple`"
                 .into(),
         }
@@ -214,9 +190,9 @@ fn skipped(epochs: &[Epoch]) -> Option<Finding> {
     let (skipped, steps): (u64, u64) = (epochs.iter().map(|e| e.skipped).sum(), epochs.last()?.step);
     (skipped > 0).then(|| Finding {
         level: if skipped * 100 > steps { Level::Problem } else { Level::Remark },
-        about: "updates",
+        about: "updates".into(),
         finding: format!("{skipped} of {steps} updates were left out because the gradient was not finite"),
-        meaning: "numbers left the range of f32 in some batches",
+        meaning: "numbers left the range of f32 in some batches".into(),
         action: "lower `train.learning_rate.first`".into(),
     })
 }
@@ -225,12 +201,12 @@ fn outdated(place: &str, summary: Option<&Summary>, e: &Evaluation) -> Option<Fi
     let now = summary.map(|s| if e.checkpoint == "last" { s.epochs } else { s.best_epoch })?;
     (now != e.epoch).then(|| Finding {
         level: Level::Problem,
-        about: "evaluation",
+        about: "evaluation".into(),
         finding: format!(
             "the evaluation is of epoch {}, the {} checkpoint of epoch {now}",
             e.epoch, e.checkpoint
         ),
-        meaning: "the model was trained on after it was judged",
+        meaning: "the model was trained on after it was judged".into(),
         action: format!("hmcvi eval {place}"),
     })
 }
@@ -247,10 +223,10 @@ fn importance(place: &str, e: &Evaluation) -> Option<Finding> {
     Some(if s.k_hat_high > HIGH_K_HAT_SHARE || share < SMALL_SAMPLE_SHARE {
         Finding {
             level: Level::Problem,
-            about: "k-hat",
+            about: "k-hat".into(),
             finding: numbers,
             meaning: "the proposal misses a part of the posterior: the likelihood is probably larger than estimated, and its \
-                      standard error says nothing about that",
+                      standard error says nothing about that".into(),
             action: format!(
                 "hmcvi eval {place} --proposal student-t --proposal-scale 1.5, and compare with --ais 100 --bdmc 100"
             ),
@@ -269,9 +245,9 @@ fn annealing(place: &str, e: &Evaluation) -> Option<Finding> {
     Some(if above.mean > ANNEALING_ABOVE && above.mean > 3.0 * above.standard_error {
         Finding {
             level: Level::Problem,
-            about: "importance-sampling",
+            about: "importance-sampling".into(),
             finding: numbers,
-            meaning: "importance sampling underestimates the likelihood by at least that much",
+            meaning: "importance sampling underestimates the likelihood by at least that much".into(),
             action: format!(
                 "report the annealed estimate, or `hmcvi eval {place} --proposal student-t --samples 50000`"
             ),
@@ -290,9 +266,9 @@ fn gap(place: &str, e: &Evaluation) -> Option<Finding> {
     Some(if b.gap.mean > WIDE_GAP {
         Finding {
             level: Level::Problem,
-            about: "bdmc-gap",
+            about: "bdmc-gap".into(),
             finding: numbers,
-            meaning: "annealing is too fast: its estimates can be wrong by as much",
+            meaning: "annealing is too fast: its estimates can be wrong by as much".into(),
             action: format!(
                 "hmcvi eval {place} --bdmc {} --temperatures {}",
                 b.points,
@@ -314,17 +290,17 @@ fn posterior(e: &Evaluation) -> Option<Finding> {
     Some(if p.r_hat > CONVERGED {
         Finding {
             level: Level::Problem,
-            about: "posterior",
+            about: "posterior".into(),
             finding: format!("the reference chains disagree: R-hat {:.3}", p.r_hat),
-            meaning: "distances from them mean nothing",
+            meaning: "distances from them mean nothing".into(),
             action: "look at fewer or other images; their posteriors may have several modes".into(),
         }
     } else if gain.mean.abs() < 3.0 * gain.standard_error && gain.mean != 0.0 {
         Finding {
             level: Level::Remark,
-            about: "posterior",
+            about: "posterior".into(),
             finding: numbers,
-            meaning: "no improvement can be told from chance",
+            meaning: "no improvement can be told from chance".into(),
             action: "look at more images, or train with more `chain.hmc_steps`".into(),
         }
     } else {
@@ -332,6 +308,12 @@ fn posterior(e: &Evaluation) -> Option<Finding> {
     })
 }
 
-fn good(about: &'static str, finding: String, meaning: &'static str) -> Finding {
-    Finding { level: Level::Good, about, finding, meaning, action: String::new() }
+fn good(about: &str, finding: String, meaning: &str) -> Finding {
+    Finding {
+        level: Level::Good,
+        about: about.into(),
+        finding,
+        meaning: meaning.into(),
+        action: String::new(),
+    }
 }

@@ -27,8 +27,13 @@ pub struct GreyGrid {
 impl GreyGrid {
     /// Writes the grid as PNG.
     pub fn save(&self, path: &Path) -> Result<(), ReportError> {
+        save(path, &self.png()?)
+    }
+
+    /// The grid as PNG.
+    pub fn png(&self) -> Result<Vec<u8>, ReportError> {
         let (pixels, width, height) = self.render()?;
-        save(path, &encode_png(&pixels, width as u32, height as u32, png::ColorType::Grayscale)?)
+        encode_png(&pixels, width as u32, height as u32, png::ColorType::Grayscale)
     }
 
     fn render(&self) -> Result<(Vec<u8>, usize, usize), ReportError> {

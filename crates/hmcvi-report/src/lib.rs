@@ -1,22 +1,30 @@
-//! Show records of runs: terminal tables, and figures as SVG and PNG. No tensors, no system libraries.
+//! Show records of runs: terminal tables, figures as SVG and PNG, and pages of HTML. No tensors, no system libraries.
 #![forbid(unsafe_code)]
 
 mod canvas;
 mod chart;
+mod comparison;
 mod diagnose;
 mod error;
 mod evaluation;
 pub mod figure;
 mod grid;
+mod page;
 mod palette;
+mod report;
 mod scene;
 mod table;
+mod tensorboard;
 
 pub use chart::{Chart, LatentMap};
-pub use diagnose::{Finding, Level, diagnose};
+pub use comparison::comparison_text;
+pub use diagnose::diagnose;
 pub use error::ReportError;
 pub use evaluation::evaluation_text;
 pub use grid::{GreyGrid, encode_png};
+pub use page::{Image, Picture, page};
 pub use palette::{BEFORE, COLOURS};
+pub use report::{Maker, RunData, compare, quoted, report};
 pub use scene::Scene;
 pub use table::{Align, Table};
+pub use tensorboard::EventWriter;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use hmcvi_record::{
     Annealing, AnnealingSettings, Bidirectional, EVALUATION_SCHEMA, Epoch, Estimate, Evaluation,
-    ImportanceSampling, PosteriorDistance, PosteriorQuality, SCHEMA, Summary,
+    ImportanceSampling, Level, PosteriorDistance, PosteriorQuality, SCHEMA, Summary,
 };
-use hmcvi_report::{Level, diagnose};
+use hmcvi_report::diagnose;
 
 /// A run without trouble.
 struct Run {
@@ -119,13 +119,13 @@ fn good() -> Run {
 }
 
 /// What is not good about a run.
-fn found(run: &Run) -> Vec<(&'static str, Level)> {
+fn found(run: &Run) -> Vec<(String, Level)> {
     let findings = diagnose("runs/a", &run.epochs, Some(&run.summary), run.evaluation.as_ref());
     for f in &findings {
         assert_eq!(f.level == Level::Good, f.action.is_empty(), "trouble comes with a next action: {f:?}");
         assert!(!f.meaning.is_empty() && !f.finding.is_empty(), "{f:?}");
     }
-    findings.iter().filter(|f| f.level != Level::Good).map(|f| (f.about, f.level)).collect()
+    findings.iter().filter(|f| f.level != Level::Good).map(|f| (f.about.clone(), f.level)).collect()
 }
 
 #[test]
@@ -180,13 +180,13 @@ fn each_trouble_is_found_by_its_name() {
     for (about, level, spoil) in cases {
         let mut run = good();
         spoil(&mut run);
-        assert_eq!(found(&run), [(about, level)]);
+        assert_eq!(found(&run), [(about.to_string(), level)]);
     }
 }
 
 #[test]
 fn a_run_that_just_began_is_no_reason_to_panic() {
     let findings = diagnose("runs/a", &[], None, None);
-    let about: Vec<&str> = findings.iter().map(|f| f.about).collect();
+    let about: Vec<&str> = findings.iter().map(|f| f.about.as_str()).collect();
     assert_eq!(about, ["training", "evaluation"]);
 }

@@ -1,4 +1,4 @@
-//! Check that an update with a gradient that is not finite leaves everything as it was, and says so.
+//! Check what updates do with gradients that are not finite, and with those that are too long.
 
 mod common;
 
@@ -19,7 +19,8 @@ fn a_gradient_that_is_not_finite_changes_nothing_and_is_counted() {
     let settings = ChainSettings { hmc_steps: 2, leapfrog_steps: 2, ..ChainSettings::default() };
     let chain = chain(&parameters, image_input(&graph), settings, Entropies::ClosedForm, Activation::Tanh);
     let objective = Objective::new(&graph, parameters.all(), chain, settings);
-    let program = objective.training_program(&Adam::default()).expect("the objective makes a program");
+    let program =
+        objective.training_program(&Adam::default(), 1000.0).expect("the objective makes a program");
     let mut executable = program.on_cpu::<f64>(CpuOptions::for_rows(ROWS));
     let mut store = values(&parameters, 4, STEP_SIZE / 9.0);
     add_adam_state(&mut store, &parameters.all());
@@ -44,5 +45,37 @@ fn a_gradient_that_is_not_finite_changes_nothing_and_is_counted() {
     let moved = |name: &str| store.get(name).map(|t| &t.values) != before.get(name).map(|t| &t.values);
     for (name, _) in parameters.all() {
         assert!(moved(&name), "{name} is where it was after a good update");
+    }
+}
+
+#[test]
+fn a_gradient_that_is_too_long_is_shortened_and_others_are_not() {
+    let graph = Graph::new();
+    let parameters = Rc::new(Parameters::new(&graph));
+    let settings = ChainSettings { hmc_steps: 2, leapfrog_steps: 2, ..ChainSettings::default() };
+    let chain = chain(&parameters, image_input(&graph), settings, Entropies::ClosedForm, Activation::Tanh);
+    let objective = Objective::new(&graph, parameters.all(), chain, settings);
+    let x = images(5, ROWS);
+    // After the first update the mean of gradients is a tenth of the gradient that was used.
+    let used = |longest: f64| {
+        let program = objective.training_program(&Adam::default(), longest).expect("it is a program");
+        let mut executable = program.on_cpu::<f64>(CpuOptions::for_rows(ROWS));
+        let mut store = values(&parameters, 4, STEP_SIZE / 9.0);
+        add_adam_state(&mut store, &parameters.all());
+        let inputs: &[(&str, &[f64])] = &[("x", &x), ("learning_rate", &[0.01])];
+        executable.run(&mut store, &Run { rows: ROWS, inputs, ..Run::default() }).expect("it is complete");
+        let norm = executable.output("gradient_norm").expect("it is an output")[0];
+        let means = store.iter().filter(|(name, _)| name.starts_with("adam.m."));
+        let all: Vec<f64> = means.flat_map(|(_, t)| t.values.iter().map(|m| 10.0 * m)).collect();
+        (norm, all)
+    };
+    let length = |all: &[f64]| all.iter().map(|g| g * g).sum::<f64>().sqrt();
+    let (norm, whole) = used(0.0);
+    assert!((length(&whole) / norm - 1.0).abs() < 1e-12);
+    assert_eq!(used(2.0 * norm).1, whole, "a gradient that is short enough");
+    let (reported, shortened) = used(0.25 * norm);
+    assert_eq!(reported, norm, "the length that is reported");
+    for (s, w) in shortened.iter().zip(&whole) {
+        assert!((s - 0.25 * w).abs() <= 1e-12 * norm, "{s} of {w}");
     }
 }

@@ -2,7 +2,8 @@
 
 use clap::Args;
 use hmcvi::run::RunDirectory;
-use hmcvi_report::{Finding, Level, diagnose};
+use hmcvi_record::{Finding, Level};
+use hmcvi_report::diagnose;
 use serde::Serialize;
 
 use crate::Context;

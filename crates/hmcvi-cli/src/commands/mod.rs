@@ -1,6 +1,7 @@
 //! Hold the commands, one module each.
 
 pub(crate) mod bench;
+pub(crate) mod compare;
 pub(crate) mod config;
 pub(crate) mod data;
 pub(crate) mod diagnose;
@@ -12,6 +13,7 @@ pub(crate) mod generate;
 pub(crate) mod hmc;
 pub(crate) mod presets;
 pub(crate) mod quickstart;
+pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod resume;
 pub(crate) mod sample;

@@ -10,6 +10,7 @@ use hmcvi::run::{RunDirectory, open_data, resume};
 use super::train::{begin, conclude};
 use crate::Context;
 use crate::arguments::{Data, Machine};
+use crate::events::Recorded;
 use crate::failure::Failure;
 use crate::progress::Training;
 use crate::settings::open_device;
@@ -48,7 +49,8 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
         )));
     }
     let begin = begin(spec, data, device);
-    let mut training = Training::new(context, begin.spec.train.epochs, 1);
+    let training = Training::new(context, begin.spec.train.epochs, 1);
+    let mut training = Recorded::new(context, training, &arguments.run, begin.spec.train.tensorboard);
     let outcome = resume(&directory, &begin, &mut training);
     training.finish();
     conclude(context, &arguments.run, &outcome?)
@@ -62,6 +64,7 @@ fn check_change(before: &RunSpec, after: &RunSpec) -> Result<(), Failure> {
         spec.train.learning_rate = before.train.learning_rate;
         spec.train.validate_every = before.train.validate_every;
         spec.train.save_seconds = before.train.save_seconds;
+        spec.train.tensorboard = before.train.tensorboard;
         spec.data.source.clone_from(&before.data.source);
         spec.eval = before.eval.clone();
         spec
@@ -70,8 +73,8 @@ fn check_change(before: &RunSpec, after: &RunSpec) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::Usage(
-        "a run can change `train.epochs`, `train.learning_rate`, `train.validate_every`, `train.save_seconds` and `eval` on the way, and \
-         nothing else; for other changes begin a new run with `hmcvi train DIR/config.toml --set ... --init-from DIR`"
+        "a run can change `train.epochs`, `train.learning_rate`, `train.validate_every`, `train.save_seconds`, \
+         `train.tensorboard` and `eval` on the way, and nothing else; for other changes begin a new run with `hmcvi train DIR/config.toml --set ... --init-from DIR`"
             .into(),
     ))
 }

@@ -49,8 +49,8 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
     let mut model = open_trained(context, &arguments.trained)?;
     let (height, width) = (model.data.train().height(), model.data.train().width());
     let (values, mut shape, columns) = match arguments.reconstruct {
-        true => reconstructions(&mut model, arguments)?,
-        false => prior(&mut model, arguments)?,
+        true => reconstructions(&mut model, arguments.count as usize, arguments.seed)?,
+        false => prior(&mut model, arguments.count as usize, arguments.seed)?,
     };
     shape.extend([height, width]);
     let values_file = arguments.out.with_extension("npy");
@@ -74,29 +74,24 @@ pub(crate) fn make_folder(file: &Path) -> Result<(), Failure> {
 }
 
 /// Values, their shape without that of an image, and images in a row.
-type Pictures = (Vec<f32>, Vec<usize>, usize);
+pub(crate) type Pictures = (Vec<f32>, Vec<usize>, usize);
 
-fn prior(model: &mut Model, arguments: &Arguments) -> Result<Pictures, Failure> {
-    let count = arguments.count as usize;
-    let z = prior_draws(model.spec.model.latent, count, arguments.seed);
+/// Images decoded from draws of the prior.
+pub(crate) fn prior(model: &mut Model, count: usize, seed: u64) -> Result<Pictures, Failure> {
+    let z = prior_draws(model.spec.model.latent, count, seed);
     let mut decoder = Decoder::new(&model.spec, model.data.train().pixels(), &model.device)?;
     let values = decoder.means(&mut model.checkpoint.store, &z)?;
     Ok((values, vec![count], (count as f64).sqrt().ceil() as usize))
 }
 
-fn reconstructions(model: &mut Model, arguments: &Arguments) -> Result<Pictures, Failure> {
-    let images = first(model.data.test(), Some(arguments.count as usize))?;
+/// Test images, then decoded from draws before and after the HMC steps.
+pub(crate) fn reconstructions(model: &mut Model, count: usize, seed: u64) -> Result<Pictures, Failure> {
+    let images = first(model.data.test(), Some(count))?;
     let (spec, device, pixels) = (&model.spec, &model.device, images.pixels());
     let binary = fixed_draw(&images, spec.data.binarisation, spec.data.pixel_scale, TEST_SEED, 0);
     let store = &mut model.checkpoint.store;
-    let chains = BoundEvaluator::new(spec, pixels, device)?.run(
-        store,
-        &binary,
-        images.len(),
-        arguments.seed,
-        0,
-        |_| false,
-    )?;
+    let chains =
+        BoundEvaluator::new(spec, pixels, device)?.run(store, &binary, images.len(), seed, 0, |_| false)?;
     let mut decoder = Decoder::new(spec, pixels, device)?;
     let scale = f32::from(binary.iter().copied().max().unwrap_or(1).max(1));
     let originals = binary.iter().map(|b| f32::from(*b) / scale).collect();

@@ -12,6 +12,7 @@ use hmcvi::run::{Begin, Outcome, RunDirectory, open_data, start};
 
 use crate::Context;
 use crate::arguments::{Data, Machine};
+use crate::events::Recorded;
 use crate::failure::Failure;
 use crate::progress::Training;
 use crate::settings::{assigned, find, open_device, settle_data};
@@ -37,6 +38,9 @@ pub(crate) struct Arguments {
     /// Begin with the encoder and decoder of this run or checkpoint
     #[arg(long, value_name = "RUN")]
     init_from: Option<PathBuf>,
+    /// Write the metrics for TensorBoard too, as `train.tensorboard=true` does
+    #[arg(long)]
+    tensorboard: bool,
     #[command(flatten)]
     data: Data,
     #[command(flatten)]
@@ -57,7 +61,8 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
     let data = Arc::new(open_data(&spec.data)?);
     describe(context, &spec, &data, &out);
     let begin = begin(spec, data, device);
-    let mut training = Training::new(context, begin.spec.train.epochs, 1);
+    let training = Training::new(context, begin.spec.train.epochs, 1);
+    let mut training = Recorded::new(context, training, &out, begin.spec.train.tensorboard);
     let outcome = start(&out, arguments.force, &begin, &mut training);
     training.finish();
     conclude(context, &out, &outcome?)
@@ -69,6 +74,7 @@ fn understand(context: &Context, arguments: &Arguments) -> Result<Job, Failure> 
     if let Some(seed) = arguments.seed {
         spec.seed = seed;
     }
+    spec.train.tensorboard |= arguments.tensorboard;
     if let Some(from) = arguments.init_from.as_ref().or(spec.train.init_from.as_ref()) {
         if !from.exists() {
             let text = format!(

@@ -64,7 +64,9 @@ fn threads(cluster: usize) -> usize {
 /// How rows are divided: many processors to a tile for small batches, one for large ones.
 pub(super) fn tiling(options: &CudaOptions, processors: usize, capability: (i32, i32)) -> Tiling {
     let rows = options.rows.max(1);
-    let row_tiles = if options.row_tiles > 0 { options.row_tiles } else { 1 };
+    // Tiles of 32 rows read weights half as often, but there are half as many to share out.
+    let overfull = rows.div_ceil(16) * options.sharers.max(1) > processors;
+    let row_tiles = if options.row_tiles > 0 { options.row_tiles } else { 1 + usize::from(overfull) };
     let tiles = rows.div_ceil(16 * row_tiles);
     // A cluster's blocks must be neighbours on the chip, so a quarter of it can be out of reach.
     let fits = |cluster: &usize| 4 * cluster * tiles * options.sharers.max(1) <= 3 * processors;
@@ -393,21 +395,10 @@ impl CudaExecutable {
         Ok(self.device.stream.clone_dtoh(&self.outputs[i].slice(..rows * shape.cols))?)
     }
 
-    /// Values of a small fixed output in all runs since [`clear_history`](Self::clear_history), or in the last
-    /// ones that there is room for, one after the other. Waits for them.
-    pub fn history(&self, name: &str) -> Result<Vec<f32>, CudaError> {
-        let i = self.output_number(name)?;
-        let Some(at) = self.history_places[i] else {
-            return Err(RunError::Missing { kind: "history of output", name: name.into() }.into());
-        };
-        let all = self.device.stream.clone_dtoh(&self.areas[Area::History as usize])?;
-        let len = self.plan.outputs[i].shape.elements();
-        let first = self.runs.saturating_sub(self.history_runs);
-        let value = |run: usize| {
-            let from = run % self.history_runs * self.history_len + at;
-            all[from..from + len].iter().copied()
-        };
-        Ok((first..self.runs).flat_map(value).collect())
+    /// Values of the small fixed outputs in all runs since [`clear_history`](Self::clear_history), or in the last
+    /// ones that there is room for. Waits for them.
+    pub fn history(&self) -> Result<History<'_>, CudaError> {
+        Ok(History { of: self, all: self.device.stream.clone_dtoh(&self.areas[Area::History as usize])? })
     }
 
     /// Forgets the outputs of earlier runs.
@@ -423,5 +414,29 @@ impl CudaExecutable {
     fn output_number(&self, name: &str) -> Result<usize, CudaError> {
         let found = self.plan.outputs.iter().position(|o| *o.name == *name);
         Ok(found.ok_or_else(|| RunError::Missing { kind: "output", name: name.into() })?)
+    }
+}
+
+/// What many runs returned, copied from the device at once.
+pub struct History<'e> {
+    of: &'e CudaExecutable,
+    all: Vec<f32>,
+}
+
+impl History<'_> {
+    /// Values of an output, run after run.
+    pub fn output(&self, name: &str) -> Result<Vec<f32>, CudaError> {
+        let of = self.of;
+        let i = of.output_number(name)?;
+        let Some(at) = of.history_places[i] else {
+            return Err(RunError::Missing { kind: "history of output", name: name.into() }.into());
+        };
+        let len = of.plan.outputs[i].shape.elements();
+        let first = of.runs.saturating_sub(of.history_runs);
+        let value = |run: usize| {
+            let from = run % of.history_runs * of.history_len + at;
+            self.all[from..from + len].iter().copied()
+        };
+        Ok((first..of.runs).flat_map(value).collect())
     }
 }

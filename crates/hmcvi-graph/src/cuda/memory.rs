@@ -43,6 +43,20 @@ impl CudaStore {
         Ok(CudaStore { device: device.clone(), tensors, number })
     }
 
+    /// Takes the values of a store with the same tensors, as the runs queued so far leave them.
+    pub fn copy_from(&mut self, other: &CudaStore) -> Result<(), CudaError> {
+        for (name, to) in &mut self.tensors {
+            let missing = || RunError::Missing { kind: "parameter", name: name.clone() };
+            let from = other.tensors.get(name).ok_or_else(missing)?;
+            let (expected, found) = ([to.rows, to.cols], [from.rows, from.cols]);
+            if expected != found {
+                return Err(RunError::TensorShape { name: name.clone(), expected, found }.into());
+            }
+            self.device.stream.memcpy_dtod(&from.values, &mut to.values)?;
+        }
+        Ok(())
+    }
+
     /// Copies all tensors back, once the runs queued so far are done.
     pub fn download(&self) -> Result<Store<f32>, CudaError> {
         let mut store = Store::new();

@@ -34,7 +34,7 @@ mod memory;
 
 pub use device::CudaDevice;
 pub use error::CudaError;
-pub use executable::CudaExecutable;
+pub use executable::{CudaExecutable, History};
 pub use memory::{CudaData, CudaIndex, CudaStore};
 
 use std::path::PathBuf;

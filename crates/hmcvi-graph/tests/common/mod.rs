@@ -1,7 +1,10 @@
 //! Evaluate expressions at points, take differences of them, and draw random points and cases.
 #![allow(dead_code, missing_docs, unreachable_pub, reason = "each test file uses a part of this")]
 
-use hmcvi_graph::{CpuOptions, Executable, Expr, Graph, Real, Run, Shape, Store};
+#[cfg(feature = "cuda")]
+mod on_cuda;
+
+use hmcvi_graph::{CpuOptions, Executable, Expr, Graph, Program, Real, Run, Shape, Store};
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
@@ -88,11 +91,13 @@ impl<T: Real> Point<T> {
     }
 }
 
-/// Expressions as a function of a point, evaluated in the order in which they were given.
+/// Expressions as a function of a point, evaluated in the order in which they were given. The first value of every
+/// function is compared with that of a graphics card, where there is one.
 pub struct Function<T: Real> {
+    program: Program,
     executable: Executable<T>,
     names: Vec<String>,
-    listing: String,
+    calls: usize,
 }
 
 impl<T: Real> Function<T> {
@@ -105,12 +110,12 @@ impl<T: Real> Function<T> {
         }
         let program = program.compile().expect("the program is well formed");
         let options = CpuOptions { threads: 1, ..CpuOptions::for_rows(rows) };
-        Function { executable: program.on_cpu(options), names, listing: format!("{program}") }
+        Function { executable: program.on_cpu(options), program, names, calls: 0 }
     }
 
     /// The listing of the program behind the function.
-    pub fn listing(&self) -> &str {
-        &self.listing
+    pub fn listing(&self) -> String {
+        self.program.to_string()
     }
 
     pub fn call(&mut self, point: &Point<T>) -> Vec<Vec<T>> {
@@ -134,6 +139,11 @@ impl<T: Real> Function<T> {
         // Functions have no updates, but a run borrows the store to write to.
         let mut store = point.store.clone();
         self.executable.run(&mut store, &run).expect("the point fits the program");
+        #[cfg(feature = "cuda")]
+        if self.calls == 0 {
+            on_cuda::compare(&self.program, &self.names, point);
+        }
+        self.calls += 1;
     }
 }
 

@@ -8,6 +8,7 @@ mod svg;
 
 pub(crate) use font::text_width;
 use runs::runs;
+pub(crate) use svg::base64;
 
 use crate::ReportError;
 

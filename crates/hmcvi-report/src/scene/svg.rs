@@ -178,7 +178,7 @@ fn picture(out: &mut String, r: &Rect, pixels: &Pixels, smooth: bool) -> std::fm
 }
 
 /// Bytes as text of 64 letters, three bytes in four letters.
-fn base64(bytes: &[u8]) -> String {
+pub(crate) fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {

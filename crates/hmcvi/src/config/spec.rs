@@ -107,10 +107,14 @@ pub struct TrainSettings {
     pub learning_rate: Schedule,
     /// Settings of Adam.
     pub adam: Adam,
+    /// Longer gradients are shortened to this length; 0 leaves them as they are.
+    pub longest_gradient: f64,
     /// Epochs from one look at the validation images to the next.
     pub validate_every: usize,
     /// Seconds from one checkpoint to the next, at the ends of epochs; 0 for one after every epoch.
     pub save_seconds: f64,
+    /// Whether the metrics are written for TensorBoard too.
+    pub tensorboard: bool,
     /// A run directory or checkpoint whose encoder and decoder the model begins with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub init_from: Option<PathBuf>,
@@ -123,8 +127,10 @@ impl Default for TrainSettings {
             batch: 100,
             learning_rate: Schedule::default(),
             adam: Adam::default(),
+            longest_gradient: 1000.0,
             validate_every: 1,
             save_seconds: 10.0,
+            tensorboard: false,
             init_from: None,
         }
     }
@@ -214,6 +220,13 @@ impl RunSpec {
         }
         if !(0.0..=86_400.0).contains(&self.train.save_seconds) {
             return wrong("train.save_seconds", self.train.save_seconds.to_string(), "from 0 to 86400");
+        }
+        if !(0.0..=1e30).contains(&self.train.longest_gradient) {
+            return wrong(
+                "train.longest_gradient",
+                self.train.longest_gradient.to_string(),
+                "from 0 to 1e30",
+            );
         }
         let Schedule { first, last, .. } = self.train.learning_rate;
         for (key, rate) in [("train.learning_rate.first", first), ("train.learning_rate.last", last)] {

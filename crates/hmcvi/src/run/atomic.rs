@@ -10,7 +10,7 @@ pub(super) const TEMPORARY: &str = ".hmcvi-";
 
 /// Writes to a temporary file in the same folder, flushes it to the disk, reads it back, and only then gives it its
 /// name, which is flushed too.
-pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), DirectoryError> {
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), DirectoryError> {
     let failed = |source| DirectoryError::io(path, "write", source);
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(folder).map_err(failed)?;

@@ -20,7 +20,7 @@ pub struct RunDirectory {
 }
 
 /// Files that belong to a run, and that replacing it removes.
-const FILES: [&str; 10] = [
+const FILES: [&str; 12] = [
     files::CONFIG,
     files::INFO,
     files::METRICS,
@@ -30,8 +30,15 @@ const FILES: [&str; 10] = [
     files::EVALUATION,
     files::EVALUATION_IMAGES,
     files::EVALUATION_PARTS,
+    files::REPORT,
+    files::REPORT_DATA,
     files::README,
 ];
+
+/// Whether a file of this name belongs to a run, and replacing the run removes it.
+fn belongs(name: &str) -> bool {
+    FILES.contains(&name) || name.starts_with(files::EVENTS)
+}
 
 impl RunDirectory {
     /// Checks that a run may begin at `path`, without changing anything.
@@ -46,8 +53,7 @@ impl RunDirectory {
             Err(e) => return Err(DirectoryError::io(path, "open", e)),
         };
         // Files of ours without settings are what is left of a run that ended before it began.
-        let ours =
-            |name: &str| name == files::LOCK || FILES.contains(&name) || name.starts_with(atomic::TEMPORARY);
+        let ours = |name: &str| name == files::LOCK || belongs(name) || name.starts_with(atomic::TEMPORARY);
         let foreign =
             |e: std::io::Result<fs::DirEntry>| e.map_or(true, |e| !e.file_name().to_str().is_some_and(ours));
         if !has_run && entries.into_iter().any(foreign) {
@@ -67,10 +73,10 @@ impl RunDirectory {
         Self::check_free(path, force)?;
         fs::create_dir_all(path).map_err(|e| DirectoryError::io(path, "create the folder", e))?;
         let lock = Lock::take(path)?;
-        for file in FILES.map(|file| path.join(file)) {
-            if file.exists() {
-                fs::remove_file(&file).map_err(|e| DirectoryError::io(&file, "remove", e))?;
-            }
+        let entries = fs::read_dir(path).map_err(|e| DirectoryError::io(path, "open", e))?;
+        for entry in entries.flatten().filter(|e| e.file_name().to_str().is_some_and(belongs)) {
+            let file = entry.path();
+            fs::remove_file(&file).map_err(|e| DirectoryError::io(&file, "remove", e))?;
         }
         let directory = RunDirectory { path: path.into() };
         directory.write_info(info)?;
@@ -153,6 +159,21 @@ impl RunDirectory {
         let lines: String = images.iter().map(line).collect();
         atomic::write(&self.file(files::EVALUATION_IMAGES), lines.as_bytes())?;
         self.write_json(files::EVALUATION, evaluation)
+    }
+
+    /// What the latest evaluation found out about every image; nothing if there is none.
+    pub fn evaluation_images(&self) -> Result<Vec<ImageEvaluation>, DirectoryError> {
+        let file = self.file(files::EVALUATION_IMAGES);
+        let text = match fs::read_to_string(&file) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            text => text.map_err(|e| DirectoryError::io(&file, "read", e))?,
+        };
+        let image = |line: &str| {
+            serde_json::from_str(line).map_err(|e| {
+                DirectoryError::content(&file, e, "a line for every image; `hmcvi eval` makes it anew")
+            })
+        };
+        text.lines().map(image).collect()
     }
 
     /// Adds an epoch to the metrics.

@@ -45,6 +45,13 @@ impl Lock {
         written.map_err(failed)?;
         Ok(Lock { _file: file })
     }
+
+    /// Whether a process has the lock of a directory now.
+    pub fn is_held(directory: &Path) -> bool {
+        let Ok(file) = File::open(directory.join(files::LOCK)) else { return false };
+        // A shared lock, so that others who ask get the same answer.
+        matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+    }
 }
 
 #[cfg(test)]
@@ -55,10 +62,12 @@ mod tests {
     fn a_lock_is_held_once_and_free_again_when_it_is_dropped() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let first = Lock::take(folder.path()).expect("a free directory");
+        assert!(Lock::is_held(folder.path()));
         let error = Lock::take(folder.path()).expect_err("a held directory").to_string();
         let process = format!("process {}", std::process::id());
         assert!(error.contains(&process) && error.contains("stop it first"), "{error}");
         drop(first);
+        assert!(!Lock::is_held(folder.path()));
         Lock::take(folder.path()).expect("a free directory");
     }
 }

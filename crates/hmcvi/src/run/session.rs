@@ -144,36 +144,34 @@ impl Session {
         // their state to a disk, so not every one of them is saved.
         let save_every = Duration::from_secs_f64(spec.train.save_seconds);
         let mut saved = Instant::now();
-        let mut last = self.checkpoint()?;
         while self.state.epoch < all {
             let epoch = match self.trainer.epoch(watch) {
                 Ok(Some(epoch)) => epoch,
                 Ok(None) => {
-                    self.save(&last)?;
+                    self.save()?;
                     let summary = self.summarise(all)?;
                     return Ok(Outcome { summary, interrupted: true });
                 }
                 Err(error) => {
-                    self.save(&last)?;
-                    self.summarise(all)?;
+                    // Where the device is lost, what was saved before is what there is.
+                    self.save().and_then(|()| Ok(self.summarise(all)?)).ok();
                     return Err(error.into());
                 }
             };
             let best = self.note(&epoch);
-            last = self.checkpoint()?;
             if best {
-                self.best = Some(last.clone());
+                self.best = Some(self.checkpoint()?);
             }
             self.directory.append_epoch(&epoch)?;
             watch.epoch(&epoch, best);
             self.epochs.push(epoch);
             if saved.elapsed() >= save_every {
-                self.save(&last)?;
+                self.save()?;
                 self.summarise(all)?;
                 saved = Instant::now();
             }
         }
-        self.save(&last)?;
+        self.save()?;
         Ok(Outcome { summary: self.summarise(all)?, interrupted: false })
     }
 
@@ -190,19 +188,20 @@ impl Session {
         best
     }
 
+    /// The end of the last finished epoch.
     fn checkpoint(&self) -> Result<Checkpoint, SessionError> {
-        Ok(Checkpoint { store: self.trainer.store()?, info: self.state })
+        Ok(Checkpoint { store: self.trainer.finished_store()?, info: self.state })
     }
 
     /// Writes the best state if it is new, then the last one; nothing before the first epoch.
-    fn save(&mut self, last: &Checkpoint) -> Result<(), DirectoryError> {
+    fn save(&mut self) -> Result<(), SessionError> {
         if let Some(best) = self.best.take() {
             self.directory.write_checkpoint(Which::Best, &best)?;
         }
-        if last.info.epoch == 0 {
-            return Ok(());
+        if self.state.epoch > 0 {
+            self.directory.write_checkpoint(Which::Last, &self.checkpoint()?)?;
         }
-        self.directory.write_checkpoint(Which::Last, last)
+        Ok(())
     }
 
     fn summarise(&self, all: u64) -> Result<Summary, DirectoryError> {

@@ -151,6 +151,27 @@ impl Backend {
             Backend::Cuda(cuda) => Ok(cuda.store.download().map_err(crate::device::DeviceError::from)?),
         }
     }
+
+    /// Remembers the state as it is now, where it is.
+    pub(super) fn keep(&mut self) -> Result<(), TrainError> {
+        match self {
+            Backend::Cpu(cpu) => cpu.kept.clone_from(&cpu.store),
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(cuda) => {
+                cuda.kept.copy_from(&cuda.store).map_err(crate::device::DeviceError::from)?
+            }
+        }
+        Ok(())
+    }
+
+    /// The state that was remembered last; at first, the one it began with.
+    pub(super) fn kept(&self) -> Result<Store<f32>, TrainError> {
+        match self {
+            Backend::Cpu(cpu) => Ok(cpu.kept.clone()),
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(cuda) => Ok(cuda.kept.download().map_err(crate::device::DeviceError::from)?),
+        }
+    }
 }
 
 /// Names of a program's outputs, all of which are single numbers.
@@ -162,6 +183,7 @@ pub(super) struct OnCpu {
     training: Executable<f32>,
     evaluation: Executable<f32>,
     store: Store<f32>,
+    kept: Store<f32>,
     data: Arc<Dataset>,
     validation: Vec<Vec<u8>>,
     order: Vec<u32>,
@@ -177,6 +199,7 @@ impl OnCpu {
         OnCpu {
             training: parts.training.on_cpu(device.cpu_options(parts.rows.0)),
             evaluation: parts.evaluation.on_cpu(device.cpu_options(parts.rows.1)),
+            kept: store.clone(),
             store,
             order: Vec::new(),
             all: (0..parts.data.validation().len() as u32).collect(),
@@ -228,7 +251,7 @@ fn note(executable: &Executable<f32>, results: &mut Results) {
 
 /// Updates whose results a graphics card keeps until they are asked for.
 #[cfg(feature = "cuda")]
-const HISTORY: usize = 64;
+const HISTORY: usize = 512;
 
 #[cfg(feature = "cuda")]
 pub(super) struct OnCuda {
@@ -236,6 +259,7 @@ pub(super) struct OnCuda {
     training: CudaExecutable,
     evaluation: CudaExecutable,
     store: CudaStore,
+    kept: CudaStore,
     images: CudaData,
     validation: Vec<CudaData>,
     order: CudaIndex,
@@ -262,6 +286,7 @@ impl OnCuda {
             training: parts.training.on_cuda(&device, &options(parts.rows.0))?,
             evaluation: parts.evaluation.on_cuda(&device, &options(parts.rows.1))?,
             store: CudaStore::upload(&device, store)?,
+            kept: CudaStore::upload(&device, store)?,
             images: CudaData::upload(&device, parts.data.train().bytes())?,
             validation: validation.collect::<Result<_, _>>()?,
             order: CudaIndex::upload(&device, &all)?,
@@ -330,9 +355,10 @@ impl OnCuda {
         let (runs, count) = (self.queued[i], into.names.len());
         let first = into.values.len();
         into.values.resize(first + runs * count, 0.0);
+        let history = program.history().map_err(crate::device::DeviceError::from)?;
         for (j, name) in self.names[i].iter().enumerate() {
-            let history = program.history(name).map_err(crate::device::DeviceError::from)?;
-            for (run, value) in history.iter().enumerate().take(runs) {
+            let values = history.output(name).map_err(crate::device::DeviceError::from)?;
+            for (run, value) in values.iter().enumerate().take(runs) {
                 into.values[first + run * count + j] = *value;
             }
         }

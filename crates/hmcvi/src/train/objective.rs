@@ -3,7 +3,8 @@
 use hmcvi_graph::{CompileError, Expr, Graph, Program};
 
 use super::adam::{Adam, adam_updates};
-use crate::vi::{Acceptance, Chain, ChainSettings};
+use super::sums::step_name;
+use crate::vi::{Acceptance, Chain, ChainSettings, Step};
 
 /// What training maximises: the mean bound, without rows that left the range of numbers.
 pub struct Objective<'g> {
@@ -70,18 +71,22 @@ impl<'g> Objective<'g> {
         sums
     }
 
-    /// One step of training. Inputs: `learning_rate`. A gradient that is not finite changes nothing
-    /// and sets the output `skipped`.
-    pub fn training_program(&self, adam: &Adam) -> Result<Program, CompileError> {
+    /// One step of training. Inputs: `learning_rate`. A gradient longer than `longest` is shortened to it; one that is
+    /// not finite changes nothing and sets the output `skipped`.
+    pub fn training_program(&self, adam: &Adam, longest: f64) -> Result<Program, CompileError> {
         let loss = -self.bound().sum_rows() / self.graph.batch_size();
         let wrt: Vec<Expr<'g>> = self.parameters.iter().map(|(_, p)| *p).collect();
         let gradients = self.graph.grad(loss, &wrt);
         let squares = gradients.iter().map(|g| g.square().sum()).reduce(|a, b| a + b);
         let square = squares.unwrap_or_else(|| self.graph.constant(0.0));
-        let proceed = square.is_finite();
+        let (proceed, norm) = (square.is_finite(), square.sqrt());
+        // A few simulations at the edge of stability can outweigh all other images by many orders of magnitude.
+        let gradients: Vec<Expr<'g>> = match longest > 0.0 {
+            true => gradients.into_iter().map(|g| g * (longest / norm.max(longest))).collect(),
+            false => gradients,
+        };
         let rate = self.graph.scalar_input("learning_rate");
-        let mut program =
-            self.graph.program().output("skipped", 1.0 - proceed).output("gradient_norm", square.sqrt());
+        let mut program = self.graph.program().output("skipped", 1.0 - proceed).output("gradient_norm", norm);
         for (name, sum) in self.sums() {
             program = program.output(name, sum);
         }
@@ -91,11 +96,36 @@ impl<'g> Objective<'g> {
         program.compile()
     }
 
-    /// The same values without training.
+    /// How the simulations went, summed over the rows of a batch: what an update does not need, and a look at
+    /// validation images can afford.
+    fn details(&self) -> Vec<(String, Expr<'g>)> {
+        let sum = |x: Expr<'g>| x.broadcast_to(hmcvi_graph::Shape::batch(1)).sum_rows();
+        let steps = &self.chain.steps;
+        let mut sums = Vec::new();
+        if self.settings.acceptance != Acceptance::None {
+            let accepted = |(t, step): (usize, &Step<'g>)| (step_name(t + 1), sum(step.info.accepted));
+            sums.extend(steps.iter().enumerate().map(accepted));
+        }
+        // Energies of diverged simulations are not numbers; the others are counted.
+        let error = steps.iter().map(|s| s.info.diverging.select(0.0, s.info.energy_error.abs()));
+        sums.extend(error.reduce(|a, b| a + b).map(|e| ("energy_error".into(), sum(e))));
+        let simulated = steps.iter().map(|s| 1.0 - s.info.diverging).reduce(|a, b| a + b);
+        sums.extend(simulated.map(|s| ("simulated".into(), sum(s))));
+        if let Some(kinetic) = self.chain.kinetic {
+            let log_mass = kinetic.log_mass;
+            sums.push(("log_mass".into(), sum(log_mass.sum_cols() * (1.0 / log_mass.cols() as f64))));
+        }
+        sums
+    }
+
+    /// The same values without training, and how the simulations went.
     pub fn evaluation_program(&self) -> Result<Program, CompileError> {
         let mut program = self.graph.program();
         for (name, sum) in self.sums() {
             program = program.output(name, sum);
+        }
+        for (name, sum) in self.details() {
+            program = program.output(&name, sum);
         }
         program.compile()
     }

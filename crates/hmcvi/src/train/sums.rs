@@ -9,6 +9,8 @@ use super::trainer::Batch;
 #[derive(Default)]
 pub(super) struct Sums {
     sums: BTreeMap<&'static str, f64>,
+    /// Accepted proposals of each HMC step, where programs tell them apart.
+    accepted: Vec<f64>,
     rows: f64,
     batches: f64,
 }
@@ -20,14 +22,24 @@ pub(super) const TERMS: [&str; 6] =
 const OVER_ROWS: [(&str, &str); 3] =
     [("accepted", "acceptance_rate"), ("step_size", "step_size"), ("alpha", "alpha")];
 
+/// What programs call the acceptance of an HMC step, counted from 1; its mean is called the same.
+pub(super) fn step_name(step: usize) -> String {
+    format!("acceptance_rate_{step}")
+}
+
 impl Sums {
     /// Adds the results of a run with so many rows; returns its mean bound.
     pub(super) fn add(&mut self, results: &Results, run: usize, rows: usize) -> f64 {
-        let others = ["bound", "count", "diverging", "gradient_norm"];
+        let others =
+            ["bound", "count", "diverging", "gradient_norm", "energy_error", "simulated", "log_mass"];
         for name in TERMS.into_iter().chain(others).chain(OVER_ROWS.map(|o| o.0)) {
             if let Some(value) = results.get(run, name) {
                 *self.sums.entry(name).or_default() += value;
             }
+        }
+        for (t, accepted) in (0..).map_while(|t| Some((t, results.get(run, &step_name(t + 1))?))) {
+            self.accepted.resize(self.accepted.len().max(t + 1), 0.0);
+            self.accepted[t] += accepted;
         }
         self.rows += rows as f64;
         self.batches += 1.0;
@@ -62,6 +74,11 @@ impl Sums {
         let each = each.filter_map(|name| Some((name.to_string(), of(name)? / counted)));
         let over = OVER_ROWS.iter().filter_map(|(sum, name)| Some((name.to_string(), of(sum)? / self.rows)));
         let norm = of("gradient_norm").map(|g| ("gradient_norm".to_string(), g / self.batches));
-        each.chain(over).chain(norm).collect()
+        let error = of("energy_error")
+            .zip(of("simulated"))
+            .map(|(e, n)| ("energy_error".to_string(), e / n.max(1.0)));
+        let mass = of("log_mass").map(|m| ("mass".to_string(), (m / self.rows).exp()));
+        let accepted = self.accepted.iter().enumerate().map(|(t, a)| (step_name(t + 1), a / self.rows));
+        each.chain(over).chain(norm).chain(error).chain(mass).chain(accepted).collect()
     }
 }

@@ -170,7 +170,7 @@ impl Trainer {
         let parameters = vae.parameters().all();
         let objective = Objective::new(&graph, parameters.clone(), chain, spec.chain);
         let rows = spec.train.batch.min(data.train().len());
-        let program = objective.training_program(&spec.train.adam)?;
+        let program = objective.training_program(&spec.train.adam, spec.train.longest_gradient)?;
         let evaluation = evaluation_program(spec, pixels)?;
         let values = vae.parameters().count();
         if matches!(device, Device::Cpu { .. }) {
@@ -227,6 +227,11 @@ impl Trainer {
     /// All tensors: parameters and the optimiser's state.
     pub fn store(&self) -> Result<Store<f32>, TrainError> {
         self.backend.store()
+    }
+
+    /// The same at the end of the last finished epoch.
+    pub fn finished_store(&self) -> Result<Store<f32>, TrainError> {
+        self.backend.kept()
     }
 
     /// Epochs done.
@@ -298,6 +303,7 @@ impl Trainer {
         }
         self.results = results;
         self.epoch += 1;
+        self.backend.keep()?;
         let seconds = start.elapsed().as_secs_f64();
         self.seconds += seconds;
         let last = self.epoch == self.spec.train.epochs as u64;

@@ -86,10 +86,13 @@ impl Writer<'_> {
             }
         }
         calls.iter().for_each(|call| scratch = scratch.max(call.scratch.next_multiple_of(4)));
-        let words = self.rows_kernel(number, &calls, staged + scratch, scratch, &places);
-        let shared = (staged + scratch + words) * size_of::<f32>();
-        let kernel = format!("rows_{number}");
-        self.launches.push(Launch { kernel, grid: Grid::Tiles, threads: self.tiling.threads, shared });
+        // Products of inputs that are summed over rows need no steps of their own.
+        if !calls.is_empty() {
+            let words = self.rows_kernel(number, &calls, staged + scratch, scratch, &places);
+            let shared = (staged + scratch + words) * size_of::<f32>();
+            let kernel = format!("rows_{number}");
+            self.launches.push(Launch { kernel, grid: Grid::Tiles, threads: self.tiling.threads, shared });
+        }
         self.sums(number, stage, &places);
     }
 

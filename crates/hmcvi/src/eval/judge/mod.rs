@@ -20,7 +20,6 @@ use super::annealing::AnnealingOptions;
 use super::bound::BoundEvaluator;
 use super::importance::Proposal;
 use super::posterior::PosteriorOptions;
-use super::statistics::estimate;
 use super::{EvalError, VaeModel};
 use crate::config::RunSpec;
 use crate::data::{Binarisation, Images, fixed_draw};
@@ -312,8 +311,8 @@ fn means_of_images(values: &[f64], images: usize) -> Vec<f64> {
 
 /// Mean and standard error over the finite values.
 pub fn finite_estimate(values: &[f64]) -> Estimate {
-    let finite: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
-    estimate(&finite)
+    let nothing = Estimate { mean: f64::NAN, standard_error: f64::NAN };
+    Estimate::of_finite(values.iter().copied()).unwrap_or(nothing)
 }
 
 #[cfg(test)]

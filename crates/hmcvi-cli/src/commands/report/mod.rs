@@ -1,0 +1,137 @@
+//! Write a page about a run, or one that compares several, with the same data as JSON beside it.
+
+pub(crate) mod gather;
+mod opener;
+mod pictures;
+
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::Args;
+use hmcvi::run::write_whole;
+use hmcvi_record::{Missing, Report, files};
+use hmcvi_report::{Maker, page, quoted, report};
+use serde::Serialize;
+
+use crate::Context;
+use crate::arguments::{Data, Machine};
+use crate::commands::sample::make_folder;
+use crate::failure::Failure;
+
+/// What was typed.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Run directories; several are compared with the first
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<PathBuf>,
+    /// The page; its data goes beside it as .json [default: report.html in the run, comparison.html for several]
+    #[arg(long, value_name = "FILE.html")]
+    out: Option<PathBuf>,
+    /// Replace a page that is there
+    #[arg(long)]
+    force: bool,
+    /// Open the page in a browser
+    #[arg(long)]
+    open: bool,
+    #[command(flatten)]
+    data: Data,
+    #[command(flatten)]
+    machine: Machine,
+}
+
+/// What was written.
+#[derive(Serialize)]
+struct Written {
+    page: PathBuf,
+    data: PathBuf,
+    bytes: usize,
+}
+
+pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
+    let out = place(arguments)?;
+    let data = out.with_extension("json");
+    check_free(&out, &data, arguments.force)?;
+    let mut runs = gather::all(context, &arguments.runs)?;
+    let mut drawn = Vec::new();
+    for (i, (run, path)) in runs.iter_mut().zip(&arguments.runs).enumerate() {
+        context.terminal.say(&format!("drawing pictures of {}", run.name));
+        match pictures::draw(context, path, (&arguments.data, &arguments.machine), i) {
+            Ok((made, same_data)) => {
+                drawn.extend(made);
+                gather::settle_data(run, same_data);
+            }
+            Err(why) => {
+                context.terminal.notice(&format!("no pictures of {}: {why}", run.name));
+                run.no_pictures = Some(no_pictures(run, &why));
+            }
+        }
+    }
+    let made = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
+    let maker =
+        Maker { version: env!("CARGO_PKG_VERSION").into(), command: std::env::args().collect(), made };
+    let record = report(&runs, maker);
+    let text = page(&record, &drawn);
+    write(&out, &data, &record, &text)?;
+    let written = Written { page: out, data, bytes: text.len() };
+    if context.terminal.json {
+        context.terminal.print_json(&written)?;
+    } else {
+        context.terminal.print(&format!("{}\n{}\n", written.page.display(), written.data.display()))?;
+        context.terminal.say(&record.verdict);
+    }
+    if arguments.open { opener::open(&written.page) } else { Ok(()) }
+}
+
+fn no_pictures(run: &hmcvi_report::RunData, why: &Failure) -> Missing {
+    let why = why.to_string();
+    let why = why.lines().next().unwrap_or_default();
+    let begun = !run.epochs.is_empty();
+    let command = match begun {
+        true => format!("hmcvi report {} --data SOURCE --force", quoted(&run.place)),
+        false => format!("hmcvi resume {}", quoted(&run.place)),
+    };
+    Missing { what: format!("pictures ({why})"), command }
+}
+
+/// Where the page goes.
+fn place(arguments: &Arguments) -> Result<PathBuf, Failure> {
+    let out = match (&arguments.out, &arguments.runs[..]) {
+        (Some(out), _) => out.clone(),
+        (None, [run]) => run.join(files::REPORT),
+        (None, _) => "comparison.html".into(),
+    };
+    if out.extension().is_some_and(|e| e.eq_ignore_ascii_case("html")) {
+        return Ok(out);
+    }
+    Err(Failure::Usage(format!("`--out` is {}, but must be the name of a .html file", out.display())))
+}
+
+/// Refuses to replace what is there; `--force` replaces reports only.
+fn check_free(out: &Path, data: &Path, force: bool) -> Result<(), Failure> {
+    let there = [out, data].into_iter().find(|file| file.exists());
+    let Some(file) = there else { return Ok(()) };
+    if !force {
+        return Err(Failure::Usage(format!(
+            "{} is there already; give --force to replace it, or choose another place with --out",
+            file.display()
+        )));
+    }
+    let is_report = |text: &str| {
+        serde_json::from_str::<serde_json::Value>(text)
+            .is_ok_and(|v| v["verdict"].is_string() && v["runs"].is_array())
+    };
+    match std::fs::read_to_string(data) {
+        Ok(text) if !is_report(&text) => Err(Failure::Usage(format!(
+            "{} is no report, so it is left alone even with --force; choose another place with --out",
+            data.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn write(out: &Path, data: &Path, record: &Report, text: &str) -> Result<(), Failure> {
+    let json = serde_json::to_string_pretty(record).map_err(|e| Failure::Other(e.to_string()))? + "\n";
+    make_folder(out)?;
+    write_whole(data, json.as_bytes())?;
+    Ok(write_whole(out, text.as_bytes())?)
+}

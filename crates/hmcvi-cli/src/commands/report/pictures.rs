@@ -1,0 +1,117 @@
+//! Draw what a trained model does with images, for its report.
+
+use std::path::Path;
+
+use hmcvi::figure::{self, PlaneModel};
+use hmcvi::run::{RunDirectory, Which};
+use hmcvi_report::{GreyGrid, Image, Picture, figure as drawing};
+
+use crate::Context;
+use crate::arguments::{Data, Machine};
+use crate::commands::sample::{prior, reconstructions};
+use crate::failure::Failure;
+use crate::settings::{Model, open_model};
+
+/// Images that are reconstructed, and rows and columns of samples.
+const RECONSTRUCTED: usize = 12;
+const SIDE: usize = 10;
+/// Images of the latent map, and the test image that the energy surface is of.
+const MAPPED: usize = 2000;
+const IMAGE: usize = 7;
+/// Runs of a comparison whose latent planes are drawn: each takes up half a megabyte.
+const PLANES: usize = 4;
+/// Seed of the draws.
+const SEED: u64 = 1;
+
+/// The pictures of a run, and whether its data is the paper's.
+pub(super) fn draw(
+    context: &Context,
+    run: &Path,
+    (data, machine): (&Data, &Machine),
+    index: usize,
+) -> Result<(Vec<Picture>, bool), Failure> {
+    // A training of which no look was the best yet has its last state.
+    let best = RunDirectory::open(run)?.has_checkpoint(Which::Best);
+    let which = if best { Which::Best } else { Which::Last };
+    let mut model = open_model(context, Some(run), which, data.data.as_deref(), machine)?;
+    let mut pictures = vec![reconstructed(&mut model, index)?, sampled(&mut model, index)?];
+    if model.spec.model.latent == 2 && index < PLANES {
+        pictures.extend([latent_map(&mut model, index)?, energy_surface(&mut model, index)?]);
+    }
+    Ok((pictures, model.data.name() == "mnist"))
+}
+
+fn reconstructed(model: &mut Model, run: usize) -> Result<Picture, Failure> {
+    let (values, shape, columns) = reconstructions(model, RECONSTRUCTED, SEED)?;
+    let chain = model.spec.chain.hmc_steps > 0;
+    let count = shape.last().copied().unwrap_or(0);
+    let rows = if chain {
+        "from the encoder’s draw, and from the draw after the HMC steps"
+    } else {
+        "from the encoder’s draw"
+    };
+    // Without HMC steps both draws are the same.
+    let pixels = model.data.test().pixels();
+    let values = if chain { values } else { values[..2 * count * pixels].to_vec() };
+    Ok(Picture {
+        run,
+        title: "Reconstructions".into(),
+        caption: format!("From top to bottom: test images, decoded {rows}."),
+        alternative: format!("{count} test images in a row and, below each, the images decoded {rows}."),
+        image: Image::Pixels(grid(model, values, columns, 2)?),
+        full: true,
+    })
+}
+
+fn sampled(model: &mut Model, run: usize) -> Result<Picture, Failure> {
+    let (values, _, columns) = prior(model, SIDE * SIDE, SEED)?;
+    Ok(Picture {
+        run,
+        title: "Samples".into(),
+        caption: "Means of images decoded from draws of the prior.".into(),
+        alternative: format!("A grid of {} images that the model drew.", SIDE * SIDE),
+        image: Image::Pixels(grid(model, values, columns, 2)?),
+        full: false,
+    })
+}
+
+fn latent_map(model: &mut Model, run: usize) -> Result<Picture, Failure> {
+    let Model { spec, data, checkpoint, device, .. } = model;
+    let mut plane = PlaneModel::new(spec, &mut checkpoint.store, device)?;
+    let square = figure::latent_square(&mut plane, data.train(), MAPPED, SEED)?;
+    Ok(Picture {
+        run,
+        title: "Latent map".into(),
+        caption: format!(
+            "Draws of {} training images after the HMC steps, through the prior’s distribution function into the unit \
+             square, coloured by class; and what the decoder makes of the square.",
+            square.images
+        ),
+        alternative:
+            "A square of points in clusters by class, and a square of decoded images that change smoothly."
+                .into(),
+        image: Image::Drawing(drawing::latent_square(&square).to_svg()),
+        full: false,
+    })
+}
+
+fn energy_surface(model: &mut Model, run: usize) -> Result<Picture, Failure> {
+    let Model { spec, data, checkpoint, device, .. } = model;
+    let image = IMAGE.min(data.test().len().saturating_sub(1));
+    let mut plane = PlaneModel::new(spec, &mut checkpoint.store, device)?;
+    let surface = figure::energy_surface(&mut plane, data.test(), image, SEED)?;
+    Ok(Picture {
+        run,
+        title: "Energy surface".into(),
+        caption: format!("The potential energy that test image {image} gives to the latent plane, with chains on it."),
+        alternative: "Contours of the energy over the latent plane, decoded images, and the paths of chains near its minimum."
+            .into(),
+        image: Image::Drawing(drawing::energy_surface(&surface).to_svg()),
+        full: true,
+    })
+}
+
+fn grid(model: &Model, values: Vec<f32>, columns: usize, zoom: usize) -> Result<Vec<u8>, Failure> {
+    let (height, width) = (model.data.train().height(), model.data.train().width());
+    Ok(GreyGrid { height, width, columns, zoom, values }.png()?)
+}

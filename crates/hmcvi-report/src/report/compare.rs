@@ -1,0 +1,81 @@
+//! Set runs beside the first of them, over pairs of images where both saw the same ones.
+
+use std::collections::BTreeMap;
+
+use hmcvi_record::{ComparedRun, Comparison, Difference, Estimate, ImageEvaluation, REPORT_SCHEMA};
+
+use super::{RunData, bound, log_likelihood};
+
+/// The runs, each with its difference from the first.
+pub fn compare(runs: &[RunData]) -> Comparison {
+    let row = |(i, run): (usize, &RunData)| {
+        let first = runs.first().filter(|_| i > 0);
+        let (last, evaluation) = (run.epochs.last(), run.evaluation.as_ref());
+        ComparedRun {
+            name: run.name.clone(),
+            place: run.place.clone(),
+            bound: bound(run),
+            log_likelihood: log_likelihood(run),
+            bound_difference: first.and_then(|f| bound_difference(f, run)),
+            log_likelihood_difference: first.and_then(|f| log_likelihood_difference(f, run)),
+            split: evaluation.map(|e| e.split.clone()),
+            images: evaluation.map(|e| e.images),
+            draws: evaluation.map(|e| e.draws),
+            validation_bound: best_validation_bound(run),
+            epochs: last.map_or(0, |e| e.epoch),
+            seconds: last.map_or(0.0, |e| e.seconds),
+            divergences: run.epochs.iter().map(|e| e.divergences).sum(),
+        }
+    };
+    Comparison { schema: REPORT_SCHEMA, runs: runs.iter().enumerate().map(row).collect() }
+}
+
+fn best_validation_bound(run: &RunData) -> Option<f64> {
+    let looks = run.epochs.iter().filter_map(|e| e.validation.as_ref()?.get("bound").copied());
+    looks.filter(|b| b.is_finite()).reduce(f64::max)
+}
+
+/// The bound of a run less that of another.
+pub(super) fn bound_difference(from: &RunData, to: &RunData) -> Option<Difference> {
+    difference((from, bound(from)?), (to, bound(to)?), |i| i.bound)
+}
+
+/// The likelihood of a run less that of another.
+pub(super) fn log_likelihood_difference(from: &RunData, to: &RunData) -> Option<Difference> {
+    difference((from, log_likelihood(from)?), (to, log_likelihood(to)?), |i| i.log_likelihood)
+}
+
+fn difference(
+    (from, first): (&RunData, Estimate),
+    (to, second): (&RunData, Estimate),
+    of: fn(&ImageEvaluation) -> Option<f64>,
+) -> Option<Difference> {
+    if let Some(estimate) = same_draws(from, to).then(|| over_pairs(from, to, of)).flatten() {
+        return Some(Difference { estimate, paired: true });
+    }
+    let standard_error = first.standard_error.hypot(second.standard_error);
+    let estimate = Estimate { mean: second.mean - first.mean, standard_error };
+    Some(Difference { estimate, paired: false })
+}
+
+/// Whether two evaluations saw the same binary images. Their draws depend on the number of the image, the
+/// number of the draw and the way pixels become binary, and on nothing else.
+fn same_draws(from: &RunData, to: &RunData) -> bool {
+    let (Some(a), Some(b)) = (&from.evaluation, &to.evaluation) else { return false };
+    let of = |e: &hmcvi_record::Evaluation| {
+        (e.split.clone(), e.images, e.draws, e.pixel_scale, e.data_sha256.clone())
+    };
+    of(a) == of(b) && from.settings.binarisation == to.settings.binarisation
+}
+
+/// Mean and error of the differences of all images; absent unless every image of one has its like in the other.
+fn over_pairs(from: &RunData, to: &RunData, of: fn(&ImageEvaluation) -> Option<f64>) -> Option<Estimate> {
+    let values = |run: &RunData| -> BTreeMap<u64, f64> {
+        run.images.iter().filter_map(|i| Some((i.image, of(i)?))).collect()
+    };
+    let (first, second) = (values(from), values(to));
+    if first.len() < 2 || !first.keys().eq(second.keys()) {
+        return None;
+    }
+    Estimate::of_finite(second.iter().map(|(image, value)| value - first[image]))
+}

@@ -1,0 +1,61 @@
+//! List what a report could show and cannot yet, with the commands that change that.
+
+use hmcvi_record::{Missing, RunState};
+
+use super::RunData;
+
+/// Images that are enough for a first look at an estimator that takes long.
+const FEW: u64 = 100;
+
+pub(super) fn missing(run: &RunData) -> Vec<Missing> {
+    let place = &crate::quoted(&run.place);
+    let mut all: Vec<Missing> = run.no_pictures.iter().cloned().collect();
+    let mut add = |what: &str, command: String| all.push(Missing { what: what.into(), command });
+    if run.state == RunState::Stopped {
+        let done = run.epochs.last().map_or(0, |e| e.epoch);
+        add(
+            &format!("the other {} epochs of training", run.planned.saturating_sub(done)),
+            format!("hmcvi resume {place}"),
+        );
+    }
+    let Some(evaluation) = &run.evaluation else {
+        add("bound and likelihood of test images", format!("hmcvi eval {place}"));
+        return all;
+    };
+    let flags = [
+        (
+            evaluation.importance_sampling.is_none(),
+            "the likelihood by importance sampling",
+            "--samples 5000".into(),
+        ),
+        (evaluation.annealing.is_none(), "the likelihood by annealing", format!("--ais {FEW}")),
+        (evaluation.bidirectional.is_none(), "how wrong annealing can be", format!("--bdmc {FEW}")),
+        (
+            evaluation.posterior.is_none() && run.settings.hmc_steps > 0,
+            "how much nearer the HMC steps bring the encoder to the posterior",
+            "--posterior 20".into(),
+        ),
+    ];
+    if let Some(from) = run.began_with.as_ref().filter(|from| from.evaluation.is_none()) {
+        let flags = (evaluation.images, evaluation.draws);
+        add(
+            &format!("what it gains over {}, the basic model it began with", from.name),
+            format!("hmcvi eval {} --limit {} --draws {}", crate::quoted(&from.place), flags.0, flags.1),
+        );
+    }
+    // One evaluation replaces the other, so that a single command has to ask for everything.
+    let asked = [
+        evaluation.annealing.as_ref().map(|a| format!("--ais {}", a.images)),
+        evaluation.bidirectional.as_ref().map(|b| format!("--bdmc {}", b.points)),
+        evaluation.posterior.as_ref().map(|p| format!("--posterior {}", p.images)),
+    ];
+    let wanted: Vec<String> = flags.iter().filter(|f| f.0).map(|f| f.2.clone()).collect();
+    let command =
+        ["hmcvi eval".into(), place.clone()].into_iter().chain(asked.into_iter().flatten()).chain(wanted);
+    let command = command.collect::<Vec<String>>().join(" ");
+    let whats: Vec<&str> = flags.iter().filter(|f| f.0).map(|f| f.1).collect();
+    if !whats.is_empty() {
+        add(&whats.join("; "), command);
+    }
+    all
+}

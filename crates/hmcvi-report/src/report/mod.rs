@@ -1,0 +1,180 @@
+//! Gather what is known of runs into the record of a report. A pure function: nothing is read or drawn here.
+
+mod compare;
+mod figures;
+mod histogram;
+mod missing;
+mod verdict;
+
+use hmcvi_record::{
+    Basic, Difference, Epoch, Estimate, Evaluation, ImageEvaluation, Missing, Published, REPORT_SCHEMA,
+    Report, RunInfo, RunReport, RunSettings, RunState, Summary,
+};
+
+pub use compare::compare;
+pub(crate) use verdict::grouped;
+
+use crate::diagnose;
+
+/// Everything that was read of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunData {
+    /// Last part of the run directory's path.
+    pub name: String,
+    /// The run directory.
+    pub place: String,
+    /// Row of the paper's table that its settings began with.
+    pub preset: Option<String>,
+    /// The settings that matter for a comparison.
+    pub settings: RunSettings,
+    /// How far it has come.
+    pub state: RunState,
+    /// Who made it.
+    pub info: Option<RunInfo>,
+    /// Outcome of training.
+    pub summary: Option<Summary>,
+    /// All epochs.
+    pub epochs: Vec<Epoch>,
+    /// Epochs that it is to have.
+    pub planned: u64,
+    /// The latest evaluation.
+    pub evaluation: Option<Evaluation>,
+    /// What it found out about every image.
+    pub images: Vec<ImageEvaluation>,
+    /// The paper's row.
+    pub published: Option<Published>,
+    /// The run that this one began with, if it is known.
+    pub began_with: Option<Box<RunData>>,
+    /// The paper's plain model of the same size.
+    pub published_basic: Option<Published>,
+    /// Why there are no pictures, and what to do about it.
+    pub no_pictures: Option<Missing>,
+    /// Commands that make the run and its evaluation again.
+    pub reproduce: Vec<String>,
+    /// The complete settings, as TOML.
+    pub config: String,
+}
+
+/// Who makes a report.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Maker {
+    /// Version of the program.
+    pub version: String,
+    /// The command.
+    pub command: Vec<String>,
+    /// Seconds since 1970.
+    pub made: u64,
+}
+
+/// The report on one run, or the comparison of several with the first.
+pub fn report(runs: &[RunData], maker: Maker) -> Report {
+    let comparison = compare(runs);
+    let parts: Vec<RunReport> = runs.iter().map(run_report).collect();
+    let title = match &parts[..] {
+        [one] => one.name.clone(),
+        [one, other] => format!("{} and {}", one.name, other.name),
+        [one, others @ ..] => format!("{} and {} others", one.name, others.len()),
+        [] => "No runs".into(),
+    };
+    Report {
+        schema: REPORT_SCHEMA,
+        version: maker.version,
+        command: maker.command,
+        made: maker.made,
+        title,
+        verdict: verdict::verdict(&parts, &comparison),
+        figures: figures::figures(runs),
+        runs: parts,
+        comparison,
+    }
+}
+
+fn run_report(run: &RunData) -> RunReport {
+    let (epochs, summary, evaluation) = (&run.epochs, run.summary.as_ref(), run.evaluation.as_ref());
+    let mut findings = diagnose(&run.place, epochs, summary, evaluation);
+    // A training that is under way has not stopped.
+    findings.retain(|f| !(run.state == RunState::Running && f.about == "training"));
+    RunReport {
+        name: run.name.clone(),
+        place: run.place.clone(),
+        preset: run.preset.clone(),
+        settings: run.settings.clone(),
+        state: run.state,
+        info: run.info.clone(),
+        summary: run.summary.clone(),
+        last: run.epochs.last().cloned(),
+        planned: run.planned,
+        evaluation: run.evaluation.clone(),
+        published: run.published.clone(),
+        basic: basic(run),
+        findings,
+        missing: missing::missing(run),
+        reproduce: run.reproduce.clone(),
+        config: run.config.clone(),
+    }
+}
+
+/// The model that the run began with, else the paper's plain model; nothing for a plain model itself.
+fn basic(run: &RunData) -> Option<Basic> {
+    if run.settings.hmc_steps == 0 {
+        return None;
+    }
+    if let Some(from) = &run.began_with {
+        return Some(Basic {
+            name: from.name.clone(),
+            place: Some(from.place.clone()),
+            bound: bound(from),
+            log_likelihood: log_likelihood(from),
+            bound_gain: compare::bound_difference(from, run),
+            log_likelihood_gain: compare::log_likelihood_difference(from, run),
+        });
+    }
+    let paper = run.published_basic.as_ref()?;
+    let exact = |mean: f64| Estimate { mean, standard_error: 0.0 };
+    let gain = |here: Option<Estimate>, there: f64| {
+        let Estimate { mean, standard_error } = here?;
+        let estimate = Estimate { mean: mean - there, standard_error };
+        Some(Difference { estimate, paired: false })
+    };
+    // A difference from published numbers means something on the same data only.
+    let same = paper.same_data == Some(true);
+    Some(Basic {
+        name: paper.name.clone(),
+        place: None,
+        bound: Some(exact(paper.bound)),
+        log_likelihood: Some(exact(paper.log_likelihood)),
+        bound_gain: same.then(|| gain(bound(run), paper.bound)).flatten(),
+        log_likelihood_gain: same.then(|| gain(log_likelihood(run), paper.log_likelihood)).flatten(),
+    })
+}
+
+fn bound(run: &RunData) -> Option<Estimate> {
+    run.evaluation.as_ref().map(|e| e.bound).filter(|b| b.mean.is_finite())
+}
+
+fn log_likelihood(run: &RunData) -> Option<Estimate> {
+    let sampling = run.evaluation.as_ref()?.importance_sampling.as_ref()?;
+    Some(sampling.log_likelihood).filter(|l| l.mean.is_finite())
+}
+
+/// A word as a shell takes it.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.into()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn words_survive_a_shell() {
+        assert_eq!(quoted("runs/a-1"), "runs/a-1");
+        assert_eq!(quoted("model.hidden=[16,16]"), "'model.hidden=[16,16]'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+    }
+}

@@ -1,0 +1,155 @@
+//! Say in one sentence how runs turned out.
+
+use hmcvi_record::{Basic, ComparedRun, Comparison, Difference, Estimate, Level, RunReport, RunState};
+
+/// Differences of fewer standard errors are not called differences.
+const CLEAR: f64 = 2.0;
+
+pub(super) fn verdict(runs: &[RunReport], comparison: &Comparison) -> String {
+    match runs {
+        [] => "There is nothing to report.".into(),
+        [run] => single(run),
+        [first, ..] => several(first, comparison),
+    }
+}
+
+fn single(run: &RunReport) -> String {
+    let name = &run.name;
+    let Some(evaluation) = &run.evaluation else { return training(run) };
+    let images = format!("{} {} images", grouped(evaluation.images), evaluation.split);
+    let gain = |of: fn(&Basic) -> Option<Difference>| run.basic.as_ref().and_then(of);
+    let (bound, than) = (nats(&evaluation.bound), run.basic.as_ref().map(whose).unwrap_or_default());
+    let bound_gain = gain(|b| b.bound_gain);
+    let reached = match &evaluation.importance_sampling {
+        Some(sampling) => {
+            let better_by = gain(|b| b.log_likelihood_gain).map(|g| format!(", {} than {than}", better(&g)));
+            let bound_by = bound_gain.map(|g| match better_by {
+                Some(_) => format!(" ({})", better(&g)),
+                None => format!(", {} than {than}", better(&g)),
+            });
+            format!(
+                "{name} reaches −log p(x) ≈ {} on {images}{}, with a bound of {bound}{}",
+                nats(&sampling.log_likelihood),
+                better_by.unwrap_or_default(),
+                bound_by.unwrap_or_default()
+            )
+        }
+        None => {
+            let by = bound_gain.map_or(String::new(), |g| format!(", {} than {than}", better(&g)));
+            format!("{name} reaches a bound of −log p(x) ≤ {bound} on {images}{by}")
+        }
+    };
+    let problems = run.findings.iter().filter(|f| f.level == Level::Problem).count();
+    let trust = match problems {
+        0 => "; nothing stands against trusting these numbers",
+        1 => "; one finding below says what keeps these numbers from being the last word",
+        _ => "; the findings below say what keeps these numbers from being the last word",
+    };
+    format!("{reached}{trust}.")
+}
+
+/// The plain model in words.
+fn whose(basic: &Basic) -> String {
+    match basic.place {
+        Some(_) => format!("the basic model it began with ({})", basic.name),
+        None => format!("the paper’s {}", basic.name),
+    }
+}
+
+fn training(run: &RunReport) -> String {
+    let name = &run.name;
+    let done = run.last.as_ref().map_or(0, |e| e.epoch);
+    let state = match run.state {
+        RunState::Finished => format!("{name} has finished its {} epochs", grouped(run.planned)),
+        RunState::Running => {
+            format!("{name} is being trained, with {done} of {} epochs done", grouped(run.planned))
+        }
+        RunState::Stopped => format!("{name} stopped after {done} of {} epochs", grouped(run.planned)),
+    };
+    let best = run.summary.as_ref().and_then(|s| s.best_validation_bound);
+    let last = || run.last.as_ref()?.validation.as_ref()?.get("bound").copied();
+    let bound = best
+        .or_else(last)
+        .map_or(String::new(), |b| format!("; its best validation bound is −log p(x) ≤ {:.2} nats", -b));
+    format!("{state}{bound}; it was not judged on test images yet.")
+}
+
+/// The best bound and the best likelihood, which need not be of the same run.
+fn several(first: &RunReport, comparison: &Comparison) -> String {
+    let bound = best(comparison, |r| Some((r.bound?, r.bound_difference)));
+    let likelihood = best(comparison, |r| Some((r.log_likelihood?, r.log_likelihood_difference)));
+    let Some((winner, estimate, difference)) = bound else {
+        return format!("None of the {} runs was judged on test images yet.", comparison.runs.len());
+    };
+    let than =
+        |d: Option<Difference>| d.map_or(String::new(), |d| format!(", {} than {}", better(&d), first.name));
+    let mut text =
+        format!("{winner} has the best bound, −log p(x) ≤ {}{}", nats(&estimate), than(difference));
+    if let Some((other, estimate, difference)) = likelihood {
+        let who = if other == winner { "and also".to_string() } else { format!("and {other}") };
+        text += &format!("; {who} the best likelihood, −log p(x) ≈ {}{}", nats(&estimate), than(difference));
+    }
+    text + "."
+}
+
+/// A value of a run, and its difference from the first.
+type Value = (Estimate, Option<Difference>);
+
+fn best(
+    comparison: &Comparison,
+    of: fn(&ComparedRun) -> Option<Value>,
+) -> Option<(&str, Estimate, Option<Difference>)> {
+    let known = comparison.runs.iter().filter_map(|r| of(r).map(|(e, d)| (r.name.as_str(), e, d)));
+    known.max_by(|a, b| a.1.mean.total_cmp(&b.1.mean))
+}
+
+fn better(difference: &Difference) -> String {
+    let Estimate { mean, standard_error } = difference.estimate;
+    let size = format!("{:.2} ± {standard_error:.2} nats", mean.abs());
+    match () {
+        () if mean.abs() < CLEAR * standard_error => format!("{size} {}, not clearly other", word(mean)),
+        () => format!("{size} {}", word(mean)),
+    }
+}
+
+fn word(mean: f64) -> &'static str {
+    if mean >= 0.0 { "better" } else { "worse" }
+}
+
+fn nats(estimate: &Estimate) -> String {
+    format!("{:.2} ± {:.2} nats", -estimate.mean, estimate.standard_error)
+}
+
+/// A count with commas between thousands.
+pub(crate) fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let first = digits.len() % 3;
+    let mut text = digits[..first].to_string();
+    for group in digits.as_bytes()[first..].chunks(3) {
+        if !text.is_empty() {
+            text.push(',');
+        }
+        text.extend(group.iter().map(|d| char::from(*d)));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        assert_eq!(
+            [0, 999, 1000, 50_000, 1_234_567].map(grouped),
+            ["0", "999", "1,000", "50,000", "1,234,567"]
+        );
+    }
+
+    #[test]
+    fn a_difference_within_its_error_is_called_so() {
+        let difference = |mean| Difference { estimate: Estimate { mean, standard_error: 0.1 }, paired: true };
+        assert_eq!(better(&difference(1.0)), "1.00 ± 0.10 nats better");
+        assert_eq!(better(&difference(-0.15)), "0.15 ± 0.10 nats worse, not clearly other");
+    }
+}
