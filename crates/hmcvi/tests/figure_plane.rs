@@ -1,6 +1,8 @@
 //! Check that the figures of a trained model plot what they say, with the model inside the library.
 #![allow(missing_docs, reason = "tests are named for what they guard")]
 
+use std::sync::LazyLock;
+
 use hmcvi::config::preset;
 use hmcvi::data::{Dataset, fixed_draw};
 use hmcvi::device::Device;
@@ -12,7 +14,7 @@ use hmcvi::eval::{
 use hmcvi::figure::{FigureError, PlaneModel, energy_surface, latent_square, posteriors};
 use hmcvi::run::Builtin;
 use hmcvi_graph::Store;
-use hmcvi_record::figure::{Field, Mosaic, Point};
+use hmcvi_record::figure::{Field, Mosaic, Point, Posteriors};
 
 /// The image that figures show.
 const IMAGE: usize = 11;
@@ -98,6 +100,13 @@ fn a_latent_map_shows_the_chains_ends_through_the_distribution_function() {
     assert_decoded(&mut model, &device, &tile(&found.decoded, 0, 0), [z, -z]);
 }
 
+/// The posteriors of the image, which take a while.
+static POSTERIORS: LazyLock<Posteriors> = LazyLock::new(|| {
+    let (mut model, data, device) = builtin();
+    let mut plane = PlaneModel::new(&model.spec, &mut model.checkpoint.store, &device).expect("a plane");
+    posteriors(&mut plane, data.test(), IMAGE, 4000, 1).expect("it runs")
+});
+
 fn divergence(q: &Field, p: &Field) -> f64 {
     let term = |(q, p): (&f64, &f64)| if *q > 0.0 { q * (q.ln() - p.ln()) } else { 0.0 };
     let [dx, dy] = q.spacing();
@@ -106,9 +115,7 @@ fn divergence(q: &Field, p: &Field) -> f64 {
 
 #[test]
 fn posteriors_are_densities_and_the_chain_comes_nearer() {
-    let (mut model, data, device) = builtin();
-    let mut plane = PlaneModel::new(&model.spec, &mut model.checkpoint.store, &device).expect("a plane");
-    let found = posteriors(&mut plane, data.test(), IMAGE, 4000, 1).expect("it runs");
+    let found = &*POSTERIORS;
     let (exact, initial, improved) = (&found.exact, &found.initial, &found.improved);
     for (what, density, error) in
         [("exact", exact, 1e-9), ("initial", &initial.density, 1e-3), ("improved", &improved.density, 1e-9)]
@@ -146,8 +153,7 @@ fn posteriors_are_densities_and_the_chain_comes_nearer() {
 #[test]
 fn the_evidence_by_quadrature_is_that_of_importance_sampling() {
     let (mut model, data, device) = builtin();
-    let mut plane = PlaneModel::new(&model.spec, &mut model.checkpoint.store, &device).expect("a plane");
-    let found = posteriors(&mut plane, data.test(), IMAGE, 500, 1).expect("it runs");
+    let found = &*POSTERIORS;
     // Draws from a Gaussian with the moments of the posterior, made wider.
     let cell: f64 = found.exact.spacing().iter().product();
     let moment = |f: &dyn Fn(Point) -> f64| -> f64 {

@@ -98,7 +98,7 @@ pub(super) fn fill(scene: &mut Scene, panel: &Panel, field: &Field, colour: impl
             rgb.extend([r, g, b]);
         }
     }
-    scene.add(Shape::Picture { area: panel.area, pixels: Pixels { width, height, rgb }, opacity: 1.0 });
+    scene.add(Shape::Picture { area: panel.area, pixels: Pixels { width, height, rgb }, smooth: true });
 }
 
 /// The value at a point, interpolated between the four grid points around it.

@@ -3,7 +3,7 @@
 use hmcvi_record::figure::EnergySurface;
 
 use super::panel::{Key, Panel, legend, number};
-use super::picture::{draw, framed};
+use super::picture::{framed, ground};
 use super::{LABEL, NUMBER, contour, ramp};
 use crate::palette::BEFORE;
 use crate::scene::{Anchor, BLACK, GREY, Place, Rect, Scene, Shape, Stroke, Text, WHITE};
@@ -39,7 +39,7 @@ fn lowest(data: &EnergySurface) -> f64 {
 }
 
 fn whole(scene: &mut Scene, plane: &Panel, near: &Panel, data: &EnergySurface) {
-    draw(scene, plane.area, &data.decoded.picture, 0.55);
+    ground(scene, plane.area, &data.decoded.picture, 0.55);
     let lowest = lowest(data);
     for (i, above) in ABOVE.iter().enumerate() {
         let stroke = Stroke::new(ramp::contour(i as f64 / (ABOVE.len() - 1) as f64), 2.2);

@@ -3,19 +3,19 @@
 use hmcvi_record::figure::LatentSquare;
 
 use super::panel::Panel;
-use super::picture::draw;
+use super::picture::ground;
 use super::{LABEL, TITLE};
 use crate::palette::COLOURS;
 use crate::scene::{Anchor, BLACK, GREY, Paint, Place, Rect, Scene, Shape, Stroke, Text};
 
-const SIDE: f64 = 760.0;
+const SIDE: f64 = 700.0;
 
 /// Decoded means with the encoded images on them, and which colour is which class.
 pub fn latent_square(data: &LatentSquare) -> Scene {
-    let mut scene = Scene::new("The latent space through the Gaussian distribution function", 944.0, 870.0);
+    let mut scene = Scene::new("The latent space through the Gaussian distribution function", 884.0, 810.0);
     let area = Rect { x: 72.0, y: 40.0, width: SIDE, height: SIDE };
     let panel = Panel::new(area, [0.0; 2], [1.0; 2]);
-    draw(&mut scene, area, &data.decoded.picture, 0.62);
+    ground(&mut scene, area, &data.decoded.picture, 0.62);
     let classes = data.points.iter().map(|p| p.class).max().unwrap_or(0);
     for class in 0..=classes {
         let of_class = data.points.iter().filter(|p| p.class == class);

@@ -11,13 +11,13 @@ fn ink(picture: &Picture, strength: f64) -> Pixels {
     Pixels { width: picture.width, height: picture.height, rgb }
 }
 
-/// Draws a picture.
-pub(super) fn draw(scene: &mut Scene, area: Rect, picture: &Picture, strength: f64) {
-    scene.add(Shape::Picture { area, pixels: ink(picture, strength), opacity: 1.0 });
+/// Draws a pale picture of many images, to be drawn upon.
+pub(super) fn ground(scene: &mut Scene, area: Rect, picture: &Picture, strength: f64) {
+    scene.add(Shape::Picture { area, pixels: ink(picture, strength), smooth: true });
 }
 
 /// Draws a picture with a frame.
 pub(super) fn framed(scene: &mut Scene, area: Rect, picture: &Picture) {
-    draw(scene, area, picture, 1.0);
+    scene.add(Shape::Picture { area, pixels: ink(picture, 1.0), smooth: false });
     scene.rect(area, None, Some(Stroke::new(GREY, 1.0)));
 }

@@ -161,10 +161,11 @@ pub(crate) enum Shape {
         edge: Stroke,
     },
     Text(Text),
+    /// A picture; its pixels are squares, or run into each other where it is smooth.
     Picture {
         area: Rect,
         pixels: Pixels,
-        opacity: f64,
+        smooth: bool,
     },
     /// Shapes of which only what lies in an area is seen.
     Clipped {

@@ -91,7 +91,7 @@ impl Painter {
                     }
                 }
                 Shape::Text(text) => self.text(text, mask),
-                Shape::Picture { area, pixels, opacity } => self.picture(*area, pixels, *opacity, mask),
+                Shape::Picture { area, pixels, smooth } => self.picture(*area, pixels, *smooth, mask),
                 Shape::Clipped { area, shapes } => {
                     let clip = self.clip(*area);
                     self.shapes(shapes, clip.as_ref().or(mask));
@@ -137,7 +137,7 @@ impl Painter {
         self.pixmap.fill_path(&path, &paint(text.colour.into()), FillRule::Winding, transform, mask);
     }
 
-    fn picture(&mut self, area: Rect, pixels: &Pixels, opacity: f64, mask: Option<&Mask>) {
+    fn picture(&mut self, area: Rect, pixels: &Pixels, smooth: bool, mask: Option<&Mask>) {
         let Some(mut picture) = Pixmap::new(pixels.width as u32, pixels.height as u32) else { return };
         let (rgb, _) = pixels.rgb.as_chunks::<3>();
         for (to, [r, g, b]) in picture.data_mut().as_chunks_mut::<4>().0.iter_mut().zip(rgb) {
@@ -146,11 +146,8 @@ impl Painter {
         let (sx, sy) = (area.width / pixels.width as f64, area.height / pixels.height as f64);
         let transform =
             self.transform.pre_translate(area.x as f32, area.y as f32).pre_scale(sx as f32, sy as f32);
-        let paint = PixmapPaint {
-            opacity: opacity as f32,
-            quality: FilterQuality::Nearest,
-            ..PixmapPaint::default()
-        };
+        let quality = if smooth { FilterQuality::Bilinear } else { FilterQuality::Nearest };
+        let paint = PixmapPaint { quality, ..PixmapPaint::default() };
         self.pixmap.draw_pixmap(0, 0, picture.as_ref(), &paint, transform, mask);
     }
 }

@@ -69,7 +69,7 @@ fn one(out: &mut String, shape: &Shape, clips: &mut usize) -> std::fmt::Result {
             writeln!(out, "/>")
         }
         Shape::Text(t) => text(out, t),
-        Shape::Picture { area, pixels, opacity } => picture(out, area, pixels, *opacity),
+        Shape::Picture { area, pixels, smooth } => picture(out, area, pixels, *smooth),
         Shape::Clipped { area: r, shapes: inner } => {
             *clips += 1;
             let (x, y, w, h) = (number(r.x), number(r.y), number(r.width), number(r.height));
@@ -160,20 +160,19 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-fn picture(out: &mut String, r: &Rect, pixels: &Pixels, opacity: f64) -> std::fmt::Result {
+fn picture(out: &mut String, r: &Rect, pixels: &Pixels, smooth: bool) -> std::fmt::Result {
     // A picture that cannot be encoded has no pixels.
     let bytes = encode_png(&pixels.rgb, pixels.width as u32, pixels.height as u32, png::ColorType::Rgb);
     write!(
         out,
-        "<image x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" preserveAspectRatio=\"none\" \
-         style=\"image-rendering:pixelated\"",
+        "<image x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" preserveAspectRatio=\"none\"",
         number(r.x),
         number(r.y),
         number(r.width),
         number(r.height)
     )?;
-    if opacity < 1.0 {
-        write!(out, " opacity=\"{}\"", number(opacity))?;
+    if !smooth {
+        write!(out, " style=\"image-rendering:pixelated\"")?;
     }
     writeln!(out, " href=\"data:image/png;base64,{}\"/>", base64(&bytes.unwrap_or_default()))
 }
