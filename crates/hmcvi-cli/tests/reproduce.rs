@@ -49,3 +49,31 @@ fn unknown_rows_are_refused() {
     let said = Sandbox::new().fail(2, &["reproduce", "table1", "--rows", "hmcvi-99"]);
     assert!(said.contains("hmcvi-99") && said.contains("hmcvi presets"), "{said}");
 }
+
+#[test]
+fn other_seeds_begin_with_their_own_basic_model_and_the_best_row_is_annealed() {
+    let sandbox = Sandbox::new();
+    let mut arguments =
+        vec!["reproduce", "table1", "--rows", "hmcvi-20", "--epochs", "1", "--data", "embedded"];
+    arguments.extend(["--repeat", "1", "--ais", "2", "--jobs", "2", "--out", "table"]);
+    arguments.extend(["--set", "data.limit=40", "model.hidden=[6]", "eval.importance_samples=10"]);
+    let text = sandbox.succeed(&arguments);
+    assert!(text.contains("hmcvi-20, 2 seeds") && text.contains("basic-20d, 2 seeds"), "{text}");
+    let record = std::fs::read_to_string(sandbox.path().join("table/table1.json")).expect("written");
+    let rows: Vec<serde_json::Value> = serde_json::from_str(&record).expect("JSON");
+    let named = |preset: &str, seed: u64| {
+        rows.iter().find(|r| r["preset"] == preset && r["seed"] == seed).cloned().unwrap_or_default()
+    };
+    for (preset, seed) in [("basic-20d", 1), ("basic-20d", 2), ("hmcvi-20", 1), ("hmcvi-20", 2)] {
+        assert_eq!(named(preset, seed)["state"], "judged", "{preset} with seed {seed}");
+    }
+    let again =
+        std::fs::read_to_string(sandbox.path().join("table/hmcvi-20-seed-2/config.toml")).expect("written");
+    assert!(again.contains("table/basic-20d-seed-2"), "{again}");
+    // The basic row is annealed in any case, the other one if it is the best.
+    let nll = |row: &serde_json::Value| row["nll"]["mean"].as_f64().unwrap_or(f64::NAN);
+    let (basic, hmcvi) = (named("basic-20d", 1), named("hmcvi-20", 1));
+    assert!(!basic["annealed_nll"].is_null() && !basic["bdmc_gap"].is_null(), "{basic}");
+    assert_eq!(!hmcvi["annealed_nll"].is_null(), nll(&hmcvi) <= nll(&basic), "{hmcvi}");
+    assert!(named("hmcvi-20", 2)["annealed_nll"].is_null());
+}

@@ -20,8 +20,8 @@ pub struct Objective<'g> {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Nats of `log p(x, z)` that a chain may lose; images whose chains lose more count less, in proportion. 0 for no
-    /// limit.
+    /// Nats by which a chain may lower the bound of an image; images that lose more count less, in proportion. 0 for
+    /// no limit.
     pub fall: f64,
     /// Longer gradients are shortened to this length. 0 for no limit.
     pub gradient: f64,
@@ -90,13 +90,14 @@ impl<'g> Objective<'g> {
         sums
     }
 
-    /// How much every row counts in an update: 1, and less where the chain loses more of `log p(x, z)` than it may. A
-    /// simulation at the edge of stability loses orders of magnitude more than any other, and its gradient is larger
-    /// still: without this a few of them decide where all parameters go.
+    /// How much every row counts in an update: 1, and less where the bound is further below that of the chain's start
+    /// than it may be. A simulation at the edge of stability loses orders of magnitude more than any other, and its
+    /// gradient is larger still: without this a few of them decide where all parameters go.
     fn weight(&self, limits: &Limits) -> Expr<'g> {
-        match (self.chain.steps.first(), self.chain.steps.last()) {
-            (Some(first), Some(last)) if limits.fall > 0.0 => {
-                let fall = first.before.log_density - last.after.log_density;
+        match self.chain.steps.first() {
+            Some(first) if limits.fall > 0.0 => {
+                let terms = &self.chain.terms;
+                let fall = first.before.log_density + terms.initial_entropy - terms.total();
                 (limits.fall / fall.max(limits.fall)).stop_gradient()
             }
             _ => self.graph.constant(1.0),

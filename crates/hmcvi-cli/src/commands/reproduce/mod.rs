@@ -1,6 +1,7 @@
 //! Reproduce the paper's table: train what is missing in the right order, judge every row, and set the results beside
 //! the published ones. A folder of run directories is all the state there is.
 
+mod overview;
 mod queue;
 mod row;
 mod table;
@@ -14,7 +15,7 @@ use hmcvi::config::{PAPER_TABLE, PaperRow};
 use hmcvi::run::open_data;
 
 use self::queue::{Limits, work};
-use self::row::{Row, State};
+use self::row::{FIRST_SEED, REPEATED, Row, State};
 use crate::Context;
 use crate::arguments::{Data, Machine};
 use crate::failure::Failure;
@@ -43,12 +44,15 @@ pub(crate) struct Arguments {
     #[arg(long = "set", value_name = "KEY=VALUE", num_args = 1..)]
     assignments: Vec<String>,
     /// Folder of the run directories and of table1.json
-    #[arg(long, default_value = "results/table1", value_name = "DIR")]
+    #[arg(long, default_value = "results", value_name = "DIR")]
     out: PathBuf,
+    /// Train basic-20d and hmcvi-20 with so many further seeds, to know how far seeds matter
+    #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1000))]
+    repeat: u32,
     /// Stop after so many minutes; the same command goes on
     #[arg(long, value_name = "MINUTES")]
     minutes: Option<f64>,
-    /// Anneal so many test images, and as many simulated ones from both sides, of basic rows
+    /// Anneal so many test images, and as many simulated ones from both sides, of the basic rows and of the best ones
     #[arg(long, value_name = "N", default_value_t = 0)]
     ais: usize,
     /// Only say what is done and what is left
@@ -95,11 +99,16 @@ fn rows(context: &Context, arguments: &Arguments) -> Result<Vec<Row>, Failure> {
     let needed = |p: &&PaperRow| {
         asked(p) || is_basic(p) && PAPER_TABLE.iter().any(|other| other.latent == p.latent && asked(other))
     };
-    let mut chosen: Vec<&'static PaperRow> = PAPER_TABLE.iter().filter(needed).collect();
-    chosen.sort_by_key(|p| !is_basic(p));
+    let table = PAPER_TABLE.iter().filter(needed).map(|p| (p, FIRST_SEED));
+    let again = |p: &&PaperRow| needed(p) && REPEATED.contains(&p.preset);
+    let seeds = FIRST_SEED + 1..=FIRST_SEED + u64::from(arguments.repeat);
+    let repeated = seeds.flat_map(|seed| PAPER_TABLE.iter().filter(again).map(move |p| (p, seed)));
+    let mut chosen: Vec<(&'static PaperRow, u64)> = table.chain(repeated).collect();
+    chosen.sort_by_key(|(p, _)| !is_basic(p));
     let mut rows = Vec::new();
-    for paper in chosen {
+    for (paper, seed) in chosen {
         let mut spec = row::protocol(paper).with_assignments(&arguments.assignments)?;
+        spec.seed = seed;
         if let Some(epochs) = arguments.epochs {
             spec.train.epochs = epochs as usize;
         }
@@ -108,12 +117,13 @@ fn rows(context: &Context, arguments: &Arguments) -> Result<Vec<Row>, Failure> {
         let asked = rows.first().map(|row: &Row| row.spec.data.source.clone());
         let asked = asked.as_deref().or(arguments.data.data.as_deref());
         let mut spec = settle_data(context, found, asked);
+        let place = |preset: &str| arguments.out.join(Row::name(preset, seed));
         if !is_basic(paper) {
-            let from = arguments.out.join(format!("basic-{}d", paper.latent));
+            let from = place(&format!("basic-{}d", paper.latent));
             spec.train.init_from = Some(std::path::absolute(&from).unwrap_or(from));
         }
         spec.check()?;
-        rows.push(Row { paper, spec, path: arguments.out.join(paper.preset) });
+        rows.push(Row { paper, spec, path: place(paper.preset) });
     }
     Ok(rows)
 }

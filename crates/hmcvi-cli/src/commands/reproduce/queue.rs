@@ -13,6 +13,7 @@ use hmcvi::train::Observer;
 use hmcvi_record::{Epoch, files};
 use serde_json::json;
 
+use super::overview::Overview;
 use super::row::{Row, State};
 use crate::Context;
 use crate::commands::eval::record;
@@ -23,7 +24,7 @@ use crate::failure::Failure;
 pub(super) struct Limits {
     pub(super) until: Option<Instant>,
     pub(super) jobs: usize,
-    /// Images that basic rows are annealed on.
+    /// Images that basic rows and the best ones are annealed on.
     pub(super) annealed: usize,
 }
 
@@ -43,6 +44,7 @@ struct Shared<'a> {
     rows: &'a [Row],
     data: &'a Arc<Dataset>,
     limits: &'a Limits,
+    overview: Overview<'a>,
     progress: Mutex<Progress>,
     changed: Condvar,
 }
@@ -55,7 +57,8 @@ pub(super) fn work(
     device: &Device,
     limits: &Limits,
 ) -> Result<(), Failure> {
-    let shared = Shared { context, rows, data, limits, progress: Mutex::default(), changed: Condvar::new() };
+    let (overview, progress) = (Overview::new(rows), Mutex::default());
+    let shared = Shared { context, rows, data, limits, overview, progress, changed: Condvar::new() };
     std::thread::scope(|scope| {
         for _ in 0..limits.jobs {
             scope.spawn(|| shared.worker(device));
@@ -63,7 +66,7 @@ pub(super) fn work(
     });
     let progress = shared.progress.into_inner().unwrap_or_else(PoisonError::into_inner);
     match progress.failed.first_key_value() {
-        Some((i, why)) => Err(Failure::Other(format!("{}: {why}", rows[*i].paper.preset))),
+        Some((i, why)) => Err(Failure::Other(format!("{}: {why}", rows[*i].title()))),
         None => Ok(()),
     }
 }
@@ -82,11 +85,21 @@ impl Shared<'_> {
             let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
             progress.busy.remove(&i);
             if let Err(why) = done {
-                self.context.terminal.error(&format!("{}: {why}", self.rows[i].paper.preset));
+                self.context.terminal.error(&format!("{}: {why}", self.rows[i].title()));
                 progress.failed.insert(i, why.to_string());
             }
             self.changed.notify_all();
         }
+    }
+
+    /// Whether something is left to do for a row.
+    fn is_open(&self, row: &Row) -> bool {
+        let annealed = || row.evaluation().is_some_and(|e| e.annealing.is_some());
+        row.state() != State::Judged || self.annealed(row) && !annealed()
+    }
+
+    fn annealed(&self, row: &Row) -> bool {
+        self.limits.annealed > 0 && row.is_annealed(self.rows)
     }
 
     /// The next row to work on; waits while basic models are under way that others begin with.
@@ -98,7 +111,7 @@ impl Shared<'_> {
             }
             let open: Vec<usize> = (0..self.rows.len())
                 .filter(|i| !progress.busy.contains(i) && !progress.failed.contains_key(i))
-                .filter(|i| self.rows[*i].state() != State::Judged)
+                .filter(|i| self.is_open(&self.rows[*i]))
                 .collect();
             if let Some(i) = open.iter().copied().find(|i| self.rows[*i].is_ready(self.rows)) {
                 progress.busy.insert(i);
@@ -131,9 +144,7 @@ impl Shared<'_> {
         let directory = RunDirectory::open(&row.path)?;
         let _lock = Lock::take(directory.path())?;
         let mut checkpoint = directory.checkpoint(Which::Best)?;
-        let basic = row.paper.chain.hmc_steps == 0;
-        let annealed =
-            (basic && self.limits.annealed > 0).then(|| (AnnealingOptions::default(), self.limits.annealed));
+        let annealed = self.annealed(row).then(|| (AnnealingOptions::default(), self.limits.annealed));
         let options =
             JudgeOptions { annealing: annealed, bidirectional: annealed, ..JudgeOptions::new(&row.spec) };
         let of = json!({ "options": options, "state": checkpoint.info, "data": self.data.sha256() });
@@ -178,7 +189,7 @@ impl<'a> Watching<'a> {
     fn say(&mut self, text: impl FnOnce() -> String) {
         if self.spoken.elapsed() >= SPEAK_EVERY {
             self.spoken = Instant::now();
-            self.shared.context.terminal.say(&format!("{:<10} {}", self.row.paper.preset, text()));
+            self.shared.context.terminal.say(&format!("{:<10} {}", self.row.title(), text()));
         }
     }
 }
@@ -195,6 +206,9 @@ impl Watch for Watching<'_> {
     }
 
     fn epoch(&mut self, epoch: &Epoch, _: bool) {
+        if let Some(line) = self.shared.overview.note(self.row, epoch.epoch) {
+            self.shared.context.terminal.say(&line);
+        }
         let all = self.row.spec.train.epochs as u64;
         let each = self.begun.elapsed().as_secs_f64() / (epoch.epoch - self.first).max(1) as f64;
         self.say(|| {

@@ -14,6 +14,12 @@ pub(super) struct Row {
     pub(super) path: PathBuf,
 }
 
+/// The seed of the table's rows; others repeat some of them.
+pub(super) const FIRST_SEED: u64 = 1;
+
+/// Rows that are repeated with other seeds.
+pub(super) const REPEATED: [&str; 2] = ["basic-20d", "hmcvi-20"];
+
 /// How far a row is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
@@ -31,19 +37,43 @@ pub(super) enum State {
 /// how the learning rate falls. HMCVI rows begin with the trained basic model.
 pub(super) fn protocol(paper: &PaperRow) -> RunSpec {
     let mut spec = preset(paper.preset).unwrap_or_default();
-    let (batch, epochs, first, last) = match (paper.latent, paper.chain.hmc_steps) {
-        (2, 0) => (200, 3000, 1e-3, 1e-4),
-        (2, _) => (500, 1000, 5e-4, 2e-5),
-        (_, 0) => (100, 1400, 3e-4, 3e-5),
-        (_, _) => (500, 1000, 5e-4, 2e-5),
+    let (batch, epochs, first) = match (paper.latent, paper.chain.hmc_steps) {
+        (2, 0) => (200, 6000, 1e-3),
+        (_, 0) => (100, 2000, 1e-3),
+        (_, _) => (500, 2000, 5e-4),
     };
-    (spec.train.batch, spec.train.epochs, spec.train.validate_every) = (batch, epochs, 10);
-    (spec.train.learning_rate.first, spec.train.learning_rate.last) = (first, last);
+    (spec.train.batch, spec.train.epochs, spec.train.validate_every) = (batch, epochs, 20);
+    (spec.train.learning_rate.first, spec.train.learning_rate.last) = (first, 1e-5);
     spec.train.save_seconds = 30.0;
     spec
 }
 
 impl Row {
+    /// The row's name, with its seed where that is not the first.
+    pub(super) fn name(preset: &str, seed: u64) -> String {
+        if seed == FIRST_SEED { preset.into() } else { format!("{preset}-seed-{seed}") }
+    }
+
+    /// What the row is called.
+    pub(super) fn title(&self) -> String {
+        Self::name(self.paper.preset, self.spec.seed)
+    }
+
+    /// Whether it is a row of the table rather than a repetition of one with another seed.
+    pub(super) fn is_first(&self) -> bool {
+        self.spec.seed == FIRST_SEED
+    }
+
+    /// Whether it is trained without HMC steps.
+    pub(super) fn is_basic(&self) -> bool {
+        self.paper.chain.hmc_steps == 0
+    }
+
+    /// What an epoch costs, relative to the basic model: a force and its derivative for every leapfrog step.
+    pub(super) fn cost(&self) -> f64 {
+        1.0 + 3.0 * (self.paper.chain.hmc_steps * self.paper.chain.leapfrog_steps) as f64
+    }
+
     pub(super) fn directory(&self) -> Option<RunDirectory> {
         RunDirectory::open(&self.path).ok()
     }
@@ -70,8 +100,23 @@ impl Row {
 
     /// Whether the basic model that it begins with is trained.
     pub(super) fn is_ready(&self, rows: &[Row]) -> bool {
-        let basic = rows.iter().find(|r| r.paper.latent == self.paper.latent && r.paper.chain.hmc_steps == 0);
+        let same = |r: &&Row| r.paper.latent == self.paper.latent && r.spec.seed == self.spec.seed;
+        let basic = rows.iter().filter(same).find(|r| r.is_basic());
         let trained = |row: &Row| matches!(row.state(), State::Trained | State::Judged);
-        self.paper.chain.hmc_steps == 0 || basic.is_some_and(trained)
+        self.is_basic() || basic.is_some_and(trained)
+    }
+
+    /// Whether it is to be annealed: basic rows, and of each latent size the row with the best likelihood, once all
+    /// are judged.
+    pub(super) fn is_annealed(&self, rows: &[Row]) -> bool {
+        if !self.is_first() || self.is_basic() {
+            return self.is_first();
+        }
+        let likelihood = |row: &Row| Some(row.evaluation()?.importance_sampling?.log_likelihood.mean);
+        let rivals: Vec<&Row> =
+            rows.iter().filter(|r| r.is_first() && r.paper.latent == self.paper.latent).collect();
+        let all: Option<Vec<f64>> = rivals.iter().map(|r| likelihood(r)).collect();
+        let best = |all: Vec<f64>| likelihood(self).is_some_and(|own| all.iter().all(|other| own >= *other));
+        all.is_some_and(best)
     }
 }

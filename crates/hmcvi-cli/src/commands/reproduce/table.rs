@@ -6,7 +6,7 @@ use hmcvi_record::Estimate;
 use hmcvi_report::{Align, Table};
 use serde::Serialize;
 
-use super::row::{Row, State};
+use super::row::{FIRST_SEED, REPEATED, Row, State};
 use crate::Context;
 use crate::failure::Failure;
 
@@ -116,7 +116,7 @@ fn text(records: &[Record]) -> String {
     };
     for r in records {
         table.row([
-            r.preset.to_string(),
+            Row::name(r.preset, r.seed),
             pair(&r.test_bound),
             format!("{:.2}", r.paper_bound),
             difference(&r.test_bound, r.paper_bound),
@@ -128,5 +128,32 @@ fn text(records: &[Record]) -> String {
         ]);
     }
     let done = records.iter().filter(|r| r.state == "judged").count();
-    format!("{table}\n{done} of {} rows are done\n", records.len())
+    let better = |r: &&Record| {
+        let lower = |value: &Option<Nats>, paper| value.as_ref().is_some_and(|v| v.mean < paper);
+        r.seed == FIRST_SEED && lower(&r.test_bound, r.paper_bound) && lower(&r.nll, r.paper_nll)
+    };
+    let better = records.iter().filter(better).count();
+    let count = records.len();
+    let mut text = format!(
+        "{table}\n{done} of {count} rows are done; {better} are better than the paper's in both columns\n"
+    );
+    for preset in REPEATED {
+        let of: Vec<&Record> = records.iter().filter(|r| r.preset == preset).collect();
+        let values = |f: fn(&Record) -> &Option<Nats>| -> Vec<f64> {
+            of.iter().filter_map(|r| f(r).as_ref().map(|v| v.mean)).collect()
+        };
+        let (bounds, nlls) = (values(|r| &r.test_bound), values(|r| &r.nll));
+        if nlls.len() > 1 {
+            text += &format!("{preset}, {} seeds: {} and {}\n", nlls.len(), spread(&bounds), spread(&nlls));
+        }
+    }
+    text
+}
+
+/// Mean and standard deviation over seeds.
+fn spread(values: &[f64]) -> String {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    format!("{mean:.2} with standard deviation {:.2}", variance.sqrt())
 }
