@@ -99,6 +99,67 @@ fn hmcvi_begins_with_the_model_it_is_given() {
     assert!(!sandbox.path().join("other").exists(), "a run that cannot begin leaves nothing behind");
 }
 
+/// Interrupts the training of a run in the middle of an epoch; returns what the checkpoint says about itself.
+#[cfg(unix)]
+fn interrupt(sandbox: &Sandbox, arguments: &[&str]) -> serde_json::Value {
+    use std::process::{Command, Stdio};
+    let mut child = sandbox.command(arguments).stderr(Stdio::null()).spawn().expect("the program starts");
+    let metrics = sandbox.path().join("parts/metrics.jsonl");
+    let lines = || fs::read_to_string(&metrics).map_or(0, |text| text.lines().count());
+    // A little after the end of an epoch.
+    let before = lines();
+    while lines() == before && child.try_wait().expect("it can be asked").is_none() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(40));
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    let bytes = bytes(sandbox, "parts/last.safetensors");
+    let header = u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes")) as usize;
+    let header: serde_json::Value = serde_json::from_slice(&bytes[8..8 + header]).expect("JSON");
+    let text = header["__metadata__"]["hmcvi"].as_str().expect("a description");
+    serde_json::from_str(text).expect("JSON")
+}
+
+#[cfg(unix)]
+#[test]
+fn a_run_interrupted_within_epochs_loses_no_update_and_ends_with_the_same_bytes() {
+    let sandbox = Sandbox::new();
+    let settings = ["--data", "embedded", "--quiet", "--threads", "1", "--set", "data.limit=2000"];
+    let more = ["train.batch=10", "train.epochs=3", "train.validate_every=1"];
+    let train = |out: &'static str| {
+        let mut arguments = vec!["train", "basic-2d", "--out", out];
+        arguments.extend(settings);
+        arguments.extend(more);
+        arguments
+    };
+    sandbox.succeed(&train("whole"));
+    let mut stops = vec![interrupt(&sandbox, &train("parts"))];
+    stops.push(interrupt(&sandbox, &["resume", "parts", "--quiet", "--threads", "1"]));
+    sandbox.succeed(&["resume", "parts", "--quiet", "--threads", "1"]);
+    // 200 updates make an epoch.
+    for stop in &stops {
+        let (epoch, step) = (stop["epoch"].as_u64(), stop["step"].as_u64());
+        let done = stop["under_way"]["updates"].as_u64();
+        assert_eq!(step, epoch.zip(done).map(|(e, n)| 200 * e + n), "{stop}");
+    }
+    for file in ["last.safetensors", "best.safetensors"] {
+        let of = |run: &str| bytes(&sandbox, &format!("{run}/{file}"));
+        assert!(of("whole") == of("parts"), "{file}");
+    }
+    let metrics = |run: &str| -> Vec<serde_json::Value> {
+        let text = String::from_utf8(bytes(&sandbox, &format!("{run}/metrics.jsonl"))).expect("text");
+        text.lines()
+            .map(|line| {
+                let mut value: serde_json::Value = serde_json::from_str(line).expect("JSON");
+                (value["seconds"], value["images_per_second"]) = Default::default();
+                value
+            })
+            .collect()
+    };
+    assert_eq!(metrics("whole"), metrics("parts"));
+}
+
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_says_how_to_go_on_and_does() {

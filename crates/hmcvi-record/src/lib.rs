@@ -124,12 +124,15 @@ pub struct Summary {
     pub finished: bool,
 }
 
-/// Version of checkpoints; a reader refuses other versions.
-pub const CHECKPOINT_SCHEMA: u32 = 2;
+/// Version of checkpoints. Those from [`OLDEST_CHECKPOINT_SCHEMA`] on are read, others refused.
+pub const CHECKPOINT_SCHEMA: u32 = 3;
+
+/// The first version of checkpoints that is still read: it knew no epochs that are under way.
+pub const OLDEST_CHECKPOINT_SCHEMA: u32 = 2;
 
 /// What a checkpoint says about itself, as JSON under the key `hmcvi` of its metadata. It holds nothing
 /// that depends on the machine or the time, so that equal training gives equal bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CheckpointInfo {
     /// Version of this schema.
     pub schema: u32,
@@ -141,6 +144,24 @@ pub struct CheckpointInfo {
     pub best_epoch: u64,
     /// That bound, in nats.
     pub best_validation_bound: Option<f64>,
+    /// The epoch that was under way, if it was not finished.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub under_way: Option<PartialEpoch>,
+}
+
+/// What is known about an epoch that is not finished.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PartialEpoch {
+    /// Images done.
+    pub images: u64,
+    /// Updates done.
+    pub updates: u64,
+    /// Updates left out.
+    pub skipped: u64,
+    /// Seconds of training.
+    pub seconds: f64,
+    /// Sums of what the updates reported, by name; null for what is not a number.
+    pub sums: BTreeMap<String, Option<f64>>,
 }
 
 /// A mean with its standard error.

@@ -133,9 +133,8 @@ pub(crate) fn conclude(context: &Context, out: &Path, outcome: &Outcome) -> Resu
     let (place, summary) = (out.display(), &outcome.summary);
     if outcome.interrupted {
         return Err(Failure::Interrupted(format!(
-            "interrupted after {} finished epochs, which are saved; the epoch that was under way will be repeated \
-             when you go on with\n  hmcvi resume {place}",
-            summary.epochs
+            "interrupted in epoch {}; all updates are saved. Go on with\n  hmcvi resume {place}",
+            summary.epochs + 1
         )));
     }
     if context.terminal.json {

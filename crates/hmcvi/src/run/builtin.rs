@@ -92,7 +92,7 @@ pub fn export_model(run: &RunDirectory, folder: &Path) -> Result<usize, Director
     for (name, t) in checkpoint.store.iter().filter(|(name, _)| !name.starts_with("adam.")) {
         store.insert(name, t.rows, t.cols, t.values.clone()).map_err(tensors)?;
     }
-    let info = CheckpointInfo { schema: CHECKPOINT_SCHEMA, ..checkpoint.info };
+    let info = CheckpointInfo { schema: CHECKPOINT_SCHEMA, ..checkpoint.info.clone() };
     let text = serde_json::to_string(&info).expect("numbers become JSON");
     let bytes = store.to_half_safetensors(&BTreeMap::from([(KEY.to_string(), text)])).map_err(tensors)?;
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());

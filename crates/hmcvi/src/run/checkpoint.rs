@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use hmcvi_graph::Store;
-use hmcvi_record::{CHECKPOINT_SCHEMA, CheckpointInfo, files};
+use hmcvi_record::{CHECKPOINT_SCHEMA, CheckpointInfo, OLDEST_CHECKPOINT_SCHEMA, files};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -21,7 +21,7 @@ pub enum Which {
     /// The one with the best validation bound.
     #[default]
     Best,
-    /// The one of the last finished epoch.
+    /// The latest one.
     Last,
 }
 
@@ -43,7 +43,7 @@ impl Which {
     }
 }
 
-/// The state of a training at the end of an epoch.
+/// The state of a training.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
     /// Parameters and the optimiser's state.
@@ -75,8 +75,9 @@ fn hash(store: &Store<f32>, info: &CheckpointInfo) -> String {
 impl Checkpoint {
     /// Writes the file in one piece.
     pub fn write(&self, path: &Path) -> Result<(), DirectoryError> {
-        let info = CheckpointInfo { schema: CHECKPOINT_SCHEMA, ..self.info };
-        let described = Described { info, sha256: hash(&self.store, &info) };
+        let info = CheckpointInfo { schema: CHECKPOINT_SCHEMA, ..self.info.clone() };
+        let sha256 = hash(&self.store, &info);
+        let described = Described { info, sha256 };
         let text = serde_json::to_string(&described).expect("numbers become JSON");
         let metadata = BTreeMap::from([(KEY.to_string(), text)]);
         let tensors = |source| DirectoryError::Tensors { file: path.into(), source };
@@ -95,9 +96,11 @@ impl Checkpoint {
             DirectoryError::content(path, found, "a checkpoint of hmcvi")
         };
         let info: CheckpointInfo = serde_json::from_str(text).map_err(foreign)?;
-        if info.schema != CHECKPOINT_SCHEMA {
+        if !(OLDEST_CHECKPOINT_SCHEMA..=CHECKPOINT_SCHEMA).contains(&info.schema) {
             let found = format!("a checkpoint of schema {}", info.schema);
-            let expected = format!("schema {CHECKPOINT_SCHEMA}; use the version of hmcvi that wrote it");
+            let expected = format!(
+                "schema {OLDEST_CHECKPOINT_SCHEMA} to {CHECKPOINT_SCHEMA}; use the version of hmcvi that wrote it"
+            );
             return Err(DirectoryError::content(path, found, expected));
         }
         let Described { sha256, .. } = serde_json::from_str(text).map_err(foreign)?;

@@ -13,7 +13,7 @@ use super::lock::Lock;
 use crate::config::RunSpec;
 use crate::data::Dataset;
 use crate::device::Device;
-use crate::train::{Observer, TrainError, Trainer};
+use crate::train::{Batch, Observer, TrainError, Trainer};
 
 /// A training that cannot begin or go on.
 #[derive(Debug, thiserror::Error)]
@@ -76,8 +76,7 @@ pub fn start(
     let info = info(begin, &trainer);
     let (directory, _lock) = RunDirectory::create(path, &begin.spec, &info, force)?;
     watch.begin(&info, 0);
-    Session { directory, trainer, state: CheckpointInfo::default(), best: None, epochs: Vec::new() }
-        .run(&begin.spec, watch)
+    Session::new(directory, trainer, CheckpointInfo::default(), Vec::new()).run(&begin.spec, watch)
 }
 
 /// Goes on with a run. Settings other than those of `train` have to be the ones it began with.
@@ -95,7 +94,8 @@ pub fn resume(
             let seconds =
                 directory.epochs()?.iter().rfind(|e| e.epoch <= info.epoch).map_or(0.0, |e| e.seconds);
             let (spec, data) = (&begin.spec, begin.data.clone());
-            (Trainer::resume(spec, data, &begin.device, store, (info.epoch, info.step, seconds))?, info)
+            let done = ((info.epoch, info.step, seconds), info.under_way.clone());
+            (Trainer::resume(spec, data, &begin.device, store, done)?, info)
         }
         false => (new_trainer(begin)?, CheckpointInfo::default()),
     };
@@ -103,7 +103,7 @@ pub fn resume(
     let first = info(begin, &trainer);
     let info = RunInfo { first_step_size: first.first_step_size, ..directory.info().unwrap_or(first) };
     watch.begin(&info, state.epoch);
-    Session { directory, trainer, state, best: None, epochs }.run(&begin.spec, watch)
+    Session::new(directory, trainer, state, epochs).run(&begin.spec, watch)
 }
 
 fn new_trainer(begin: &Begin) -> Result<Trainer, SessionError> {
@@ -132,12 +132,38 @@ struct Session {
     trainer: Trainer,
     /// Where the last finished epoch left off.
     state: CheckpointInfo,
+    /// Whether the trainer still has the end of that epoch.
+    whole: bool,
     /// The best state, if it was not written yet.
     best: Option<Checkpoint>,
     epochs: Vec<Epoch>,
 }
 
+/// Stops an epoch when the watcher asks for it, or when the state is to be saved.
+struct Pausing<'a> {
+    watch: &'a mut dyn Watch,
+    due: Option<Instant>,
+    stopped: bool,
+}
+
+impl Observer for Pausing<'_> {
+    fn batch(&mut self, batch: &Batch) {
+        self.watch.batch(batch);
+    }
+
+    fn stop(&mut self) -> bool {
+        self.stopped |= self.watch.stop();
+        self.stopped || self.due.is_some_and(|due| Instant::now() >= due)
+    }
+}
+
 impl Session {
+    fn new(directory: RunDirectory, trainer: Trainer, state: CheckpointInfo, epochs: Vec<Epoch>) -> Self {
+        let whole = state.under_way.is_none();
+        let state = CheckpointInfo { under_way: None, ..state };
+        Session { directory, trainer, state, whole, best: None, epochs }
+    }
+
     fn run(mut self, spec: &RunSpec, watch: &mut dyn Watch) -> Result<Outcome, SessionError> {
         let all = spec.train.epochs as u64;
         // Also at the end and before an error is returned. Epochs of small data sets take less time than flushing
@@ -145,19 +171,29 @@ impl Session {
         let save_every = Duration::from_secs_f64(spec.train.save_seconds);
         let mut saved = Instant::now();
         while self.state.epoch < all {
-            let epoch = match self.trainer.epoch(watch) {
+            let due = (!save_every.is_zero()).then(|| saved + save_every);
+            let mut pausing = Pausing { watch, due, stopped: false };
+            let epoch = match self.trainer.epoch(&mut pausing) {
                 Ok(Some(epoch)) => epoch,
                 Ok(None) => {
+                    let interrupted = pausing.stopped;
                     self.save()?;
                     let summary = self.summarise(all)?;
-                    return Ok(Outcome { summary, interrupted: true });
+                    if interrupted {
+                        return Ok(Outcome { summary, interrupted });
+                    }
+                    saved = Instant::now();
+                    continue;
                 }
                 Err(error) => {
                     // Where the device is lost, what was saved before is what there is.
-                    self.save().and_then(|()| Ok(self.summarise(all)?)).ok();
+                    if self.whole {
+                        self.save().and_then(|()| Ok(self.summarise(all)?)).ok();
+                    }
                     return Err(error.into());
                 }
             };
+            self.whole = true;
             let best = self.note(&epoch);
             if best {
                 self.best = Some(self.checkpoint()?);
@@ -188,17 +224,24 @@ impl Session {
         best
     }
 
-    /// The end of the last finished epoch.
+    /// Where training is: in an epoch, or at the end of the last one.
     fn checkpoint(&self) -> Result<Checkpoint, SessionError> {
-        Ok(Checkpoint { store: self.trainer.finished_store()?, info: self.state })
+        let state = self.state.clone();
+        Ok(match self.trainer.under_way() {
+            None => Checkpoint { store: self.trainer.finished_store()?, info: state },
+            Some(part) => {
+                let (step, under_way) = (self.trainer.updates_done(), Some(part.clone()));
+                Checkpoint { store: self.trainer.store()?, info: CheckpointInfo { step, under_way, ..state } }
+            }
+        })
     }
 
-    /// Writes the best state if it is new, then the last one; nothing before the first epoch.
+    /// Writes the best state if it is new, then the last one; nothing before the first update.
     fn save(&mut self) -> Result<(), SessionError> {
         if let Some(best) = self.best.take() {
             self.directory.write_checkpoint(Which::Best, &best)?;
         }
-        if self.state.epoch > 0 {
+        if self.state.epoch > 0 || self.trainer.under_way().is_some() {
             self.directory.write_checkpoint(Which::Last, &self.checkpoint()?)?;
         }
         Ok(())

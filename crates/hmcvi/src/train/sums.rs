@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use hmcvi_record::PartialEpoch;
+
 use super::backend::Results;
 use super::trainer::Batch;
 
@@ -22,17 +24,42 @@ pub(super) const TERMS: [&str; 6] =
 const OVER_ROWS: [(&str, &str); 3] =
     [("accepted", "acceptance_rate"), ("step_size", "step_size"), ("alpha", "alpha")];
 
+/// Other sums that programs return.
+const OTHERS: [&str; 7] =
+    ["bound", "count", "diverging", "gradient_norm", "energy_error", "simulated", "log_mass"];
+
+fn names() -> impl Iterator<Item = &'static str> {
+    TERMS.into_iter().chain(OTHERS).chain(OVER_ROWS.map(|o| o.0))
+}
+
 /// What programs call the acceptance of an HMC step, counted from 1; its mean is called the same.
 pub(super) fn step_name(step: usize) -> String {
     format!("acceptance_rate_{step}")
 }
 
 impl Sums {
+    /// The sums of an epoch's first part, to go on with.
+    pub(super) fn of(part: &PartialEpoch) -> Self {
+        let sum = |name| Some((name, part.sums.get(name)?.unwrap_or(f64::NAN)));
+        let (rows, batches) = (part.images as f64, part.updates as f64);
+        Sums { sums: names().filter_map(sum).collect(), accepted: Vec::new(), rows, batches }
+    }
+
+    /// The sums of an epoch's first part, to be kept.
+    pub(super) fn part(&self) -> PartialEpoch {
+        let finite = |(name, sum): (&&str, &f64)| (name.to_string(), Some(*sum).filter(|s| s.is_finite()));
+        let sums = self.sums.iter().map(finite).collect();
+        PartialEpoch {
+            images: self.rows as u64,
+            updates: self.batches as u64,
+            sums,
+            ..PartialEpoch::default()
+        }
+    }
+
     /// Adds the results of a run with so many rows; returns its mean bound.
     pub(super) fn add(&mut self, results: &Results, run: usize, rows: usize) -> f64 {
-        let others =
-            ["bound", "count", "diverging", "gradient_norm", "energy_error", "simulated", "log_mass"];
-        for name in TERMS.into_iter().chain(others).chain(OVER_ROWS.map(|o| o.0)) {
+        for name in names() {
             if let Some(value) = results.get(run, name) {
                 *self.sums.entry(name).or_default() += value;
             }

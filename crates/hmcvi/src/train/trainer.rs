@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use hmcvi_graph::random::{self, Key};
 use hmcvi_graph::{CompileError, Graph, Run, RunError, Store};
-use hmcvi_record::Epoch;
+use hmcvi_record::{Epoch, PartialEpoch};
 
 use super::adam::add_adam_state;
 use super::backend::{Backend, Parts, Results, Which};
@@ -125,6 +125,8 @@ pub struct Trainer {
     draws: usize,
     failures: u64,
     results: Results,
+    /// The epoch that was stopped on the way.
+    under_way: Option<PartialEpoch>,
 }
 
 impl Trainer {
@@ -138,16 +140,17 @@ impl Trainer {
         Trainer::prepare(spec, data, device, Beginning::Fresh(init))
     }
 
-    /// Prepares training to go on with a checkpoint's tensors after so many epochs, updates and seconds.
+    /// Prepares training to go on with a checkpoint's tensors after so many epochs, updates and seconds, and perhaps a
+    /// part of another epoch.
     pub fn resume(
         spec: &RunSpec,
         data: Arc<Dataset>,
         device: &Device,
         store: Store<f32>,
-        (epoch, step, seconds): (u64, u64, f64),
+        ((epoch, step, seconds), under_way): ((u64, u64, f64), Option<PartialEpoch>),
     ) -> Result<Self, TrainError> {
         let trainer = Trainer::prepare(spec, data, device, Beginning::Checkpoint(store))?;
-        Ok(Trainer { epoch, step, seconds, ..trainer })
+        Ok(Trainer { epoch, step, seconds, under_way, ..trainer })
     }
 
     /// Compiles everything; a fresh chain's first step size is found.
@@ -220,6 +223,7 @@ impl Trainer {
             first_step_size,
             draws,
             failures: 0,
+            under_way: None,
             results: Results::default(),
         })
     }
@@ -237,6 +241,16 @@ impl Trainer {
     /// Epochs done.
     pub fn epochs_done(&self) -> u64 {
         self.epoch
+    }
+
+    /// Updates done.
+    pub fn updates_done(&self) -> u64 {
+        self.step
+    }
+
+    /// The epoch that was stopped on the way, if there is one: the next call of [`epoch`](Self::epoch) goes on with it.
+    pub fn under_way(&self) -> Option<&PartialEpoch> {
+        self.under_way.as_ref()
     }
 
     /// Number of trained values.
@@ -265,20 +279,21 @@ impl Trainer {
     }
 
     /// One pass through the training images, and a look at the validation images if it is time.
-    /// `None` if the observer stopped it on the way.
+    /// `None` if the observer stopped it on the way; the next call goes on with the rest, to the same results.
     pub fn epoch(&mut self, observer: &mut dyn Observer) -> Result<Option<Epoch>, TrainError> {
         let start = Instant::now();
         let images = self.data.train().len();
         let order = shuffled(images, self.spec.seed, self.epoch);
         let batch = self.spec.train.batch.min(images);
         let steps = images.div_ceil(batch) as u64 * self.spec.train.epochs as u64;
-        let mut sums = Sums::default();
-        let (mut skipped, mut rate) = (0, 0.0);
+        let before = self.under_way.take().unwrap_or_default();
+        let (mut sums, mut skipped) = (Sums::of(&before), before.skipped);
+        let mut rate = self.spec.train.learning_rate.rate(self.step.saturating_sub(1) as f64 / steps as f64);
         self.backend.begin_epoch(order)?;
         let mut results = std::mem::take(&mut self.results);
         // Some updates are queued, then their results are looked at.
         let together = batch * self.backend.patience();
-        for first in (0..images).step_by(together) {
+        for first in (before.images as usize..images).step_by(together) {
             let last = images.min(first + together);
             for start in (first..last).step_by(batch) {
                 rate = self.spec.train.learning_rate.rate(self.step as f64 / steps as f64);
@@ -286,6 +301,7 @@ impl Trainer {
                 self.backend.update(start..last.min(start + batch), rate, self.step)?;
             }
             self.backend.collect(Which::Training, &mut results)?;
+            let mut stop = false;
             for i in 0..results.len() {
                 let done = last.min(first + (i + 1) * batch);
                 let bound = sums.add(&results, i, done - (first + i * batch));
@@ -296,15 +312,19 @@ impl Trainer {
                     return Err(TrainError::Diverged(self.failures));
                 }
                 observer.batch(&sums.batch(self.epoch + 1, done, images, bound));
-                if observer.stop() {
-                    return Ok(None);
-                }
+                stop |= observer.stop();
+            }
+            if stop {
+                let seconds = before.seconds + start.elapsed().as_secs_f64();
+                self.under_way = Some(PartialEpoch { skipped, seconds, ..sums.part() });
+                self.results = results;
+                return Ok(None);
             }
         }
         self.results = results;
         self.epoch += 1;
         self.backend.keep()?;
-        let seconds = start.elapsed().as_secs_f64();
+        let seconds = before.seconds + start.elapsed().as_secs_f64();
         self.seconds += seconds;
         let last = self.epoch == self.spec.train.epochs as u64;
         let look = last || self.epoch.is_multiple_of(self.spec.train.validate_every as u64);
