@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::{Binarisation, PixelScale};
 use crate::model::VaeSettings;
-use crate::train::{Adam, Limits, Schedule};
+use crate::train::{Adam, Schedule};
 use crate::vi::ChainSettings;
 
 /// Settings that make no run.
@@ -107,8 +107,8 @@ pub struct TrainSettings {
     pub learning_rate: Schedule,
     /// Settings of Adam.
     pub adam: Adam,
-    /// What a single image, and a single batch, can do to the parameters at most.
-    pub limits: Limits,
+    /// Longer gradients are shortened to this length; 0 leaves them as they are.
+    pub longest_gradient: f64,
     /// Epochs from one look at the validation images to the next.
     pub validate_every: usize,
     /// Seconds from one checkpoint to the next, at the ends of epochs; 0 for one after every epoch.
@@ -127,7 +127,7 @@ impl Default for TrainSettings {
             batch: 100,
             learning_rate: Schedule::default(),
             adam: Adam::default(),
-            limits: Limits::default(),
+            longest_gradient: 1000.0,
             validate_every: 1,
             save_seconds: 10.0,
             tensorboard: false,
@@ -221,11 +221,13 @@ impl RunSpec {
         if !(0.0..=86_400.0).contains(&self.train.save_seconds) {
             return wrong("train.save_seconds", self.train.save_seconds.to_string(), "from 0 to 86400");
         }
-        let Limits { fall, gradient } = self.train.limits;
-        for (key, limit) in [("train.limits.fall", fall), ("train.limits.gradient", gradient)] {
-            if !(0.0..=1e30).contains(&limit) {
-                return wrong(key, limit.to_string(), "from 0 to 1e30, where 0 means no limit");
-            }
+        let longest = self.train.longest_gradient;
+        if !(0.0..=1e30).contains(&longest) {
+            return wrong(
+                "train.longest_gradient",
+                longest.to_string(),
+                "from 0 to 1e30, where 0 means no limit",
+            );
         }
         let Schedule { first, last, .. } = self.train.learning_rate;
         for (key, rate) in [("train.learning_rate.first", first), ("train.learning_rate.last", last)] {

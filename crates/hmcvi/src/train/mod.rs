@@ -9,6 +9,6 @@ mod sums;
 mod trainer;
 
 pub use adam::{Adam, Update, adam_updates, add_adam_state};
-pub use objective::{Limits, Objective};
+pub use objective::Objective;
 pub use schedule::{Schedule, ScheduleKind};
 pub use trainer::{Batch, Observer, TrainError, Trainer};

@@ -1,8 +1,6 @@
 //! Compile a chain's bound into programs: one that trains, one that only looks.
 
 use hmcvi_graph::{CompileError, Expr, Graph, Program};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::adam::{Adam, adam_updates};
 use super::sums::step_name;
@@ -14,23 +12,6 @@ pub struct Objective<'g> {
     parameters: Vec<(String, Expr<'g>)>,
     chain: Chain<'g>,
     settings: ChainSettings,
-}
-
-/// What a single image, and a single batch, can do to the parameters at most.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Limits {
-    /// Nats by which a chain may lower the bound of an image; images that lose more count less, in proportion. 0 for
-    /// no limit.
-    pub fall: f64,
-    /// Longer gradients are shortened to this length. 0 for no limit.
-    pub gradient: f64,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Limits { fall: 100.0, gradient: 1000.0 }
-    }
 }
 
 impl<'g> Objective<'g> {
@@ -90,31 +71,16 @@ impl<'g> Objective<'g> {
         sums
     }
 
-    /// How much every row counts in an update: 1, and less where the bound is further below that of the chain's start
-    /// than it may be. A simulation at the edge of stability loses orders of magnitude more than any other, and its
-    /// gradient is larger still: without this a few of them decide where all parameters go.
-    fn weight(&self, limits: &Limits) -> Expr<'g> {
-        match self.chain.steps.first() {
-            Some(first) if limits.fall > 0.0 => {
-                let terms = &self.chain.terms;
-                let fall = first.before.log_density + terms.initial_entropy - terms.total();
-                (limits.fall / fall.max(limits.fall)).stop_gradient()
-            }
-            _ => self.graph.constant(1.0),
-        }
-    }
-
-    /// One step of training. Inputs: `learning_rate`. A gradient that is not finite changes nothing and sets the output
-    /// `skipped`.
-    pub fn training_program(&self, adam: &Adam, limits: &Limits) -> Result<Program, CompileError> {
-        let bound = self.counts().select(self.chain.terms.total() * self.weight(limits), 0.0);
-        let loss = -bound.sum_rows() / self.graph.batch_size();
+    /// One step of training. Inputs: `learning_rate`. A gradient longer than `longest` is shortened to it, unless that is
+    /// 0; one that is not finite changes nothing and sets the output `skipped`.
+    pub fn training_program(&self, adam: &Adam, longest: f64) -> Result<Program, CompileError> {
+        let loss = -self.bound().sum_rows() / self.graph.batch_size();
         let wrt: Vec<Expr<'g>> = self.parameters.iter().map(|(_, p)| *p).collect();
         let gradients = self.graph.grad(loss, &wrt);
         let squares = gradients.iter().map(|g| g.square().sum()).reduce(|a, b| a + b);
         let square = squares.unwrap_or_else(|| self.graph.constant(0.0));
         let (proceed, norm) = (square.is_finite(), square.sqrt());
-        let longest = limits.gradient;
+        // A few simulations at the edge of stability can outweigh all other images by many orders of magnitude.
         let gradients: Vec<Expr<'g>> = match longest > 0.0 {
             true => gradients.into_iter().map(|g| g * (longest / norm.max(longest))).collect(),
             false => gradients,
