@@ -185,3 +185,38 @@ fn updates_that_fail_again_and_again_end_the_run_and_leave_it_whole() {
     assert_ne!(fs::read(&path).expect("a checkpoint"), before);
     sandbox.succeed(&["eval", "run", "--checkpoint", "last", "--samples", "1", "--quiet"]);
 }
+
+#[test]
+fn a_run_goes_on_with_its_own_data_and_version_only() {
+    let sandbox = Sandbox::new();
+    sandbox.succeed(&arguments("run", "train.epochs=1"));
+    let more = ["resume", "run", "--set", "train.epochs=2"];
+    let info = sandbox.path().join("run/run.json");
+    let text = fs::read_to_string(&info).expect("a description");
+    let known = text.split("\"data_sha256\": \"").nth(1).and_then(|t| t.split('"').next()).expect("a hash");
+    fs::write(&info, text.replace(known, &"0".repeat(64))).expect("written");
+    let said = sandbox.fail(3, &more);
+    assert!(said.contains("SHA-256") && said.contains(known) && said.contains("--data"), "{said}");
+    fs::write(&info, &text).expect("written");
+
+    let path = sandbox.path().join("run/last.safetensors");
+    let whole = fs::read(&path).expect("a checkpoint");
+    let name = br#"schema\":"#;
+    let at = whole.windows(name.len()).position(|w| w == name).expect("a version") + name.len();
+    let mut other = whole.clone();
+    other[at] = b'9';
+    fs::write(&path, other).expect("written");
+    let said = sandbox.fail(1, &more);
+    assert!(said.contains("schema 9") && said.contains("version of hmcvi that wrote it"), "{said}");
+    fs::write(&path, whole).expect("written");
+    sandbox.succeed(&more);
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_named_before_training_begins() {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.path().join("file"), "not a folder").expect("written");
+    let said = sandbox.fail(1, &arguments("file/run", "train.epochs=1"));
+    assert!(said.contains("file/run"), "{said}");
+    assert_eq!(fs::read_to_string(sandbox.path().join("file")).expect("still there"), "not a folder");
+}

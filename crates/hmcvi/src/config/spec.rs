@@ -111,7 +111,7 @@ pub struct TrainSettings {
     pub longest_gradient: f64,
     /// Epochs from one look at the validation images to the next.
     pub validate_every: usize,
-    /// Seconds from one checkpoint to the next, at the ends of epochs; 0 for one after every epoch.
+    /// Seconds from one checkpoint to the next, also within epochs; 0 for one after every epoch.
     pub save_seconds: f64,
     /// Whether the metrics are written for TensorBoard too.
     pub tensorboard: bool,
