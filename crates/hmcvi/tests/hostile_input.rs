@@ -13,7 +13,7 @@ use hmcvi::config::{RunSpec, preset};
 use hmcvi::data::{ByteArray, read_idx_bytes, read_npy_bytes, write_npy_to};
 use hmcvi::run::{Checkpoint, Journal, RunDirectory};
 use hmcvi_graph::Store;
-use hmcvi_record::{CheckpointInfo, RunInfo, files};
+use hmcvi_record::{CHECKPOINT_SCHEMA, CheckpointInfo, RunInfo, files};
 
 /// Counts what a thread allocates.
 struct Counting;
@@ -240,7 +240,7 @@ fn checkpoints_with_any_damage_to_their_values_are_refused() {
     let path = folder.path().join("seed");
     let checkpoint = Checkpoint {
         store: store(),
-        info: CheckpointInfo { schema: 2, epoch: 3, step: 9, ..Default::default() },
+        info: CheckpointInfo { schema: CHECKPOINT_SCHEMA, epoch: 3, step: 9, ..Default::default() },
     };
     checkpoint.write(&path).expect("written");
     let seed = std::fs::read(&path).expect("readable");

@@ -8,8 +8,11 @@ use super::{EvalError, LatentModel};
 use crate::device::{Device, Runner};
 use crate::dist::{Gaussian, StudentT};
 
-/// Most samples that are evaluated together; memory does not depend on their number in all.
+/// Most samples that are evaluated together on a processor, and on a graphics card, where every run costs the same time
+/// again; memory does not depend on their number in all.
 const ROWS: usize = 2560;
+#[cfg(feature = "cuda")]
+const ROWS_ON_CARD: usize = 8192;
 /// Random streams.
 const STREAM_NOISE: u16 = 8;
 const STREAM_TAIL: u16 = 9;
@@ -58,8 +61,13 @@ impl<T: Real> ImportanceSampler<T> {
         let potential = model.potential(row("x", model.observed()));
         let program = graph.program().output("log_weight", potential.log_density(z) - density).compile()?;
         let flop_per_sample = program.cost().product_flop_per_row;
+        let rows = match device {
+            Device::Cpu { .. } => ROWS,
+            #[cfg(feature = "cuda")]
+            Device::Cuda(_) => ROWS_ON_CARD,
+        };
         Ok(ImportanceSampler {
-            executable: device.prepare(&program, samples.clamp(1, ROWS))?,
+            executable: device.prepare(&program, samples.clamp(1, rows))?,
             flop_per_sample,
         })
     }
