@@ -19,8 +19,7 @@ fn a_gradient_that_is_not_finite_changes_nothing_and_is_counted() {
     let settings = ChainSettings { hmc_steps: 2, leapfrog_steps: 2, ..ChainSettings::default() };
     let chain = chain(&parameters, image_input(&graph), settings, Entropies::ClosedForm, Activation::Tanh);
     let objective = Objective::new(&graph, parameters.all(), chain, settings);
-    let program =
-        objective.training_program(&Adam::default(), 1000.0).expect("the objective makes a program");
+    let program = objective.training_program(&Adam::default()).expect("the objective makes a program");
     let mut executable = program.on_cpu::<f64>(CpuOptions::for_rows(ROWS));
     let mut store = values(&parameters, 4, STEP_SIZE / 9.0);
     add_adam_state(&mut store, &parameters.all());
@@ -58,7 +57,9 @@ fn a_gradient_that_is_too_long_is_shortened_and_others_are_not() {
     let x = images(5, ROWS);
     // After the first update the mean of gradients is a tenth of the gradient that was used.
     let used = |longest: f64| {
-        let program = objective.training_program(&Adam::default(), longest).expect("it is a program");
+        let program = objective
+            .training_program(&Adam { longest_gradient: longest, ..Adam::default() })
+            .expect("it is a program");
         let mut executable = program.on_cpu::<f64>(CpuOptions::for_rows(ROWS));
         let mut store = values(&parameters, 4, STEP_SIZE / 9.0);
         add_adam_state(&mut store, &parameters.all());

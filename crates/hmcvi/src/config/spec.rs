@@ -107,8 +107,6 @@ pub struct TrainSettings {
     pub learning_rate: Schedule,
     /// Settings of Adam.
     pub adam: Adam,
-    /// Longer gradients are shortened to this length; 0 leaves them as they are.
-    pub longest_gradient: f64,
     /// Epochs from one look at the validation images to the next.
     pub validate_every: usize,
     /// Seconds from one checkpoint to the next, also within epochs; 0 for one after every epoch.
@@ -127,7 +125,6 @@ impl Default for TrainSettings {
             batch: 100,
             learning_rate: Schedule::default(),
             adam: Adam::default(),
-            longest_gradient: 1000.0,
             validate_every: 1,
             save_seconds: 10.0,
             tensorboard: false,
@@ -221,21 +218,13 @@ impl RunSpec {
         if !(0.0..=86_400.0).contains(&self.train.save_seconds) {
             return wrong("train.save_seconds", self.train.save_seconds.to_string(), "from 0 to 86400");
         }
-        let longest = self.train.longest_gradient;
-        if !(0.0..=1e30).contains(&longest) {
-            return wrong(
-                "train.longest_gradient",
-                longest.to_string(),
-                "from 0 to 1e30, where 0 means no limit",
-            );
-        }
         let Schedule { first, last, .. } = self.train.learning_rate;
         for (key, rate) in [("train.learning_rate.first", first), ("train.learning_rate.last", last)] {
             if !(rate > 0.0 && rate <= 1.0) {
                 return wrong(key, rate.to_string(), "more than 0 and at most 1");
             }
         }
-        let Adam { beta1, beta2, epsilon } = self.train.adam;
+        let Adam { beta1, beta2, epsilon, longest_gradient: longest } = self.train.adam;
         for (key, beta) in [("train.adam.beta1", beta1), ("train.adam.beta2", beta2)] {
             if !(0.0..1.0).contains(&beta) {
                 return wrong(key, beta.to_string(), "at least 0 and less than 1");
@@ -243,6 +232,13 @@ impl RunSpec {
         }
         if !(epsilon > 0.0 && epsilon < 1.0) {
             return wrong("train.adam.epsilon", epsilon.to_string(), "more than 0 and less than 1");
+        }
+        if !(0.0..=1e30).contains(&longest) {
+            return wrong(
+                "train.adam.longest_gradient",
+                longest.to_string(),
+                "from 0 to 1e30, where 0 is no limit",
+            );
         }
         Ok(())
     }

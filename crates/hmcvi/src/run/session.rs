@@ -76,7 +76,7 @@ pub fn start(
     let info = info(begin, &trainer);
     let (directory, _lock) = RunDirectory::create(path, &begin.spec, &info, force)?;
     watch.begin(&info, 0);
-    Session::new(directory, trainer, CheckpointInfo::default(), Vec::new()).run(&begin.spec, watch)
+    Session::new(directory, trainer, CheckpointInfo::default(), &[]).run(&begin.spec, watch)
 }
 
 /// Goes on with a run. Settings other than those of `train` have to be the ones it began with.
@@ -103,7 +103,7 @@ pub fn resume(
     let first = info(begin, &trainer);
     let info = RunInfo { first_step_size: first.first_step_size, ..directory.info().unwrap_or(first) };
     watch.begin(&info, state.epoch);
-    Session::new(directory, trainer, state, epochs).run(&begin.spec, watch)
+    Session::new(directory, trainer, state, &epochs).run(&begin.spec, watch)
 }
 
 fn new_trainer(begin: &Begin) -> Result<Trainer, SessionError> {
@@ -136,7 +136,24 @@ struct Session {
     whole: bool,
     /// The best state, if it was not written yet.
     best: Option<Checkpoint>,
-    epochs: Vec<Epoch>,
+    totals: Totals,
+}
+
+/// What is told about all epochs together.
+#[derive(Default)]
+struct Totals {
+    seconds: f64,
+    divergences: u64,
+    skipped: u64,
+}
+
+impl Totals {
+    fn add(mut self, epoch: &Epoch) -> Self {
+        self.seconds = epoch.seconds;
+        self.divergences += epoch.divergences;
+        self.skipped += epoch.skipped;
+        self
+    }
 }
 
 /// Stops an epoch when the watcher asks for it, or when the state is to be saved.
@@ -158,10 +175,11 @@ impl Observer for Pausing<'_> {
 }
 
 impl Session {
-    fn new(directory: RunDirectory, trainer: Trainer, state: CheckpointInfo, epochs: Vec<Epoch>) -> Self {
+    fn new(directory: RunDirectory, trainer: Trainer, state: CheckpointInfo, epochs: &[Epoch]) -> Self {
         let whole = state.under_way.is_none();
+        let totals = epochs.iter().fold(Totals::default(), Totals::add);
         let state = CheckpointInfo { under_way: None, ..state };
-        Session { directory, trainer, state, whole, best: None, epochs }
+        Session { directory, trainer, state, whole, best: None, totals }
     }
 
     fn run(mut self, spec: &RunSpec, watch: &mut dyn Watch) -> Result<Outcome, SessionError> {
@@ -200,7 +218,7 @@ impl Session {
             }
             self.directory.append_epoch(&epoch)?;
             watch.epoch(&epoch, best);
-            self.epochs.push(epoch);
+            self.totals = std::mem::take(&mut self.totals).add(&epoch);
             if saved.elapsed() >= save_every {
                 self.save()?;
                 self.summarise(all)?;
@@ -253,9 +271,9 @@ impl Session {
             epochs: self.state.epoch,
             best_epoch: self.state.best_epoch,
             best_validation_bound: self.state.best_validation_bound,
-            seconds: self.epochs.last().map_or(0.0, |e| e.seconds),
-            divergences: self.epochs.iter().map(|e| e.divergences).sum(),
-            skipped: self.epochs.iter().map(|e| e.skipped).sum(),
+            seconds: self.totals.seconds,
+            divergences: self.totals.divergences,
+            skipped: self.totals.skipped,
             finished: self.state.epoch >= all,
         };
         self.directory.write_summary(&summary)?;

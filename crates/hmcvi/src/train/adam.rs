@@ -14,11 +14,13 @@ pub struct Adam {
     pub beta2: f64,
     /// Keeps the division finite.
     pub epsilon: f64,
+    /// Longer gradients are shortened to this length; 0 leaves them as they are.
+    pub longest_gradient: f64,
 }
 
 impl Default for Adam {
     fn default() -> Self {
-        Adam { beta1: 0.9, beta2: 0.999, epsilon: 1e-8 }
+        Adam { beta1: 0.9, beta2: 0.999, epsilon: 1e-8, longest_gradient: 1000.0 }
     }
 }
 
@@ -46,7 +48,7 @@ pub fn adam_updates<'g>(
     rate: Expr<'g>,
     proceed: Expr<'g>,
 ) -> Vec<Update<'g>> {
-    let Adam { beta1, beta2, epsilon } = *settings;
+    let Adam { beta1, beta2, epsilon, .. } = *settings;
     let count = graph.parameter("adam.count", 1, 1);
     let next_count = count + proceed;
     // Bias corrections 1 - βᵗ; at least one update lies behind whoever divides by them.

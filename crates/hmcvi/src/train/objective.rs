@@ -71,9 +71,9 @@ impl<'g> Objective<'g> {
         sums
     }
 
-    /// One step of training. Inputs: `learning_rate`. A gradient longer than `longest` is shortened to it, unless that is
-    /// 0; one that is not finite changes nothing and sets the output `skipped`.
-    pub fn training_program(&self, adam: &Adam, longest: f64) -> Result<Program, CompileError> {
+    /// One step of training. Inputs: `learning_rate`. A gradient that is not finite changes nothing and sets the output
+    /// `skipped`.
+    pub fn training_program(&self, adam: &Adam) -> Result<Program, CompileError> {
         let loss = -self.bound().sum_rows() / self.graph.batch_size();
         let wrt: Vec<Expr<'g>> = self.parameters.iter().map(|(_, p)| *p).collect();
         let gradients = self.graph.grad(loss, &wrt);
@@ -81,6 +81,7 @@ impl<'g> Objective<'g> {
         let square = squares.unwrap_or_else(|| self.graph.constant(0.0));
         let (proceed, norm) = (square.is_finite(), square.sqrt());
         // A few simulations at the edge of stability can outweigh all other images by many orders of magnitude.
+        let longest = adam.longest_gradient;
         let gradients: Vec<Expr<'g>> = match longest > 0.0 {
             true => gradients.into_iter().map(|g| g * (longest / norm.max(longest))).collect(),
             false => gradients,

@@ -173,7 +173,7 @@ impl Trainer {
         let parameters = vae.parameters().all();
         let objective = Objective::new(&graph, parameters.clone(), chain, spec.chain);
         let rows = spec.train.batch.min(data.train().len());
-        let program = objective.training_program(&spec.train.adam, spec.train.longest_gradient)?;
+        let program = objective.training_program(&spec.train.adam)?;
         let evaluation = evaluation_program(spec, pixels)?;
         let values = vae.parameters().count();
         if matches!(device, Device::Cpu { .. }) {
