@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 pub use provenance::Provenance;
 pub use report::{
     Basic, ComparedRun, Comparison, Figure, FigureKind, Mark, MarkAxis, Missing, Published, REPORT_SCHEMA,
-    Report, RunReport, RunSettings, RunState, Section,
+    Report, RunFacts, RunReport, RunSettings, RunState, Section,
 };
 use serde::{Deserialize, Serialize};
 

@@ -32,9 +32,25 @@ pub struct Report {
     pub figures: Vec<Figure>,
 }
 
-/// What is known of one run.
+/// What is told of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
+    /// What was read of it.
+    #[serde(flatten)]
+    pub facts: RunFacts,
+    /// The last finished epoch.
+    pub last: Option<Epoch>,
+    /// The plain model to compare with.
+    pub basic: Option<Basic>,
+    /// What was found out about it, and what to do next.
+    pub findings: Vec<Finding>,
+    /// What the report would show if it had been computed.
+    pub missing: Vec<Missing>,
+}
+
+/// What is known of a run at once, and told as it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunFacts {
     /// Last part of the run directory's path.
     pub name: String,
     /// The run directory.
@@ -49,20 +65,12 @@ pub struct RunReport {
     pub info: Option<RunInfo>,
     /// Outcome of training.
     pub summary: Option<Summary>,
-    /// The last finished epoch.
-    pub last: Option<Epoch>,
     /// Epochs that it is to have.
     pub planned: u64,
     /// The latest evaluation.
     pub evaluation: Option<Evaluation>,
     /// The paper's row, if the settings are still those of one.
     pub published: Option<Published>,
-    /// The plain model to compare with.
-    pub basic: Option<Basic>,
-    /// What was found out about it, and what to do next.
-    pub findings: Vec<Finding>,
-    /// What the report would show if it had been computed.
-    pub missing: Vec<Missing>,
     /// Commands that make the run and its evaluation again.
     pub reproduce: Vec<String>,
     /// The complete settings, as TOML.

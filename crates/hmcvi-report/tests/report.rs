@@ -60,7 +60,7 @@ fn the_page_has_every_part_and_stands_alone() {
 fn numbers_of_the_page_are_those_of_the_record() {
     let record = report(&[refined("a")], maker());
     let text = page(&record, &[]);
-    let evaluation = record.runs[0].evaluation.as_ref().expect("judged");
+    let evaluation = record.runs[0].facts.evaluation.as_ref().expect("judged");
     let sampling = evaluation.importance_sampling.as_ref().expect("sampled");
     for estimate in [evaluation.bound, sampling.log_likelihood] {
         let shown = format!("{:.2} ± {:.2}", -estimate.mean, estimate.standard_error);
@@ -139,11 +139,11 @@ fn long_trainings_make_small_pages() {
 fn names_cannot_do_harm() {
     let evil = "<script>alert('x')</script>\"><img src=x onerror=y>";
     let mut a = refined(evil);
-    a.place = evil.into();
-    a.config = format!("# </code></pre>{evil}\n");
-    a.reproduce = vec![evil.into()];
+    a.facts.place = evil.into();
+    a.facts.config = format!("# </code></pre>{evil}\n");
+    a.facts.reproduce = vec![evil.into()];
     let mut b = run(evil, 1.0);
-    b.name = format!("{evil} 2");
+    b.facts.name = format!("{evil} 2");
     for runs in [vec![a.clone()], vec![a, b]] {
         let text = page(
             &report(&runs, maker()),
@@ -157,14 +157,14 @@ fn names_cannot_do_harm() {
 #[test]
 fn a_run_that_was_not_judged_says_what_to_do() {
     let mut young = run("young", 0.0);
-    (young.evaluation, young.summary, young.state) = (None, None, RunState::Stopped);
+    (young.facts.evaluation, young.facts.summary, young.facts.state) = (None, None, RunState::Stopped);
     young.images.clear();
     young.epochs.truncate(2);
     let record = report(&[young.clone()], maker());
     assert!(record.verdict.contains("stopped after 2 of 10 epochs"), "{}", record.verdict);
     let text = page(&record, &[]);
     assert!(text.contains("hmcvi eval runs/young") && text.contains("hmcvi resume runs/young"));
-    young.state = RunState::Running;
+    young.facts.state = RunState::Running;
     let record = report(&[young.clone()], maker());
     assert!(record.verdict.contains("is being trained, with 2 of 10 epochs done"), "{}", record.verdict);
     assert!(record.runs[0].findings.iter().all(|f| f.about != "training"), "it has not stopped");
@@ -184,12 +184,12 @@ fn differences_are_over_pairs_only_if_the_images_are_the_same() {
     assert!(text.contains("-2.00 +- 0.00") && text.contains("pairs of the same binary images"), "{text}");
     let other_draws = {
         let mut b = b.clone();
-        b.evaluation.as_mut().expect("judged").draws = 1;
+        b.facts.evaluation.as_mut().expect("judged").draws = 1;
         b
     };
     let other_pixels = {
         let mut b = b.clone();
-        b.settings.binarisation = "threshold".into();
+        b.facts.settings.binarisation = "threshold".into();
         b
     };
     let fewer = {

@@ -37,9 +37,9 @@ pub(super) fn cards(report: &Report) -> String {
 fn single(run: &RunReport, best: Option<f64>) -> Vec<Card> {
     let mut cards = Vec::new();
     let paper = |of: fn(&hmcvi_record::Published) -> f64| {
-        run.published.as_ref().map_or(String::new(), |p| format!(" · paper {}", fixed(-of(p), 2)))
+        run.facts.published.as_ref().map_or(String::new(), |p| format!(" · paper {}", fixed(-of(p), 2)))
     };
-    if let Some(evaluation) = &run.evaluation {
+    if let Some(evaluation) = &run.facts.evaluation {
         cards.push(Card {
             name: "Bound, −log p(x) ≤".into(),
             value: fixed(-evaluation.bound.mean, 2),
@@ -89,7 +89,7 @@ fn gain(run: &RunReport) -> Option<Card> {
 }
 
 fn trust(run: &RunReport) -> Option<Card> {
-    let s = run.evaluation.as_ref()?.importance_sampling.as_ref()?;
+    let s = run.facts.evaluation.as_ref()?.importance_sampling.as_ref()?;
     Some(Card {
         name: "Images with k-hat above 0.7".into(),
         value: fixed(100.0 * s.k_hat_high, 1),
@@ -104,7 +104,7 @@ fn trust(run: &RunReport) -> Option<Card> {
 
 fn training(run: &RunReport) -> Card {
     let last = run.last.as_ref();
-    let divergences = run.summary.as_ref().map_or(0, |s| s.divergences);
+    let divergences = run.facts.summary.as_ref().map_or(0, |s| s.divergences);
     let speed = last.map_or(String::new(), |e| {
         format!(
             "{} · {} images/s · {} divergences",
@@ -118,9 +118,9 @@ fn training(run: &RunReport) -> Card {
         value: grouped(last.map_or(0, |e| e.epoch)),
         unit: "",
         note: if speed.is_empty() {
-            format!("of {}", grouped(run.planned))
+            format!("of {}", grouped(run.facts.planned))
         } else {
-            format!("of {} · {speed}", grouped(run.planned))
+            format!("of {} · {speed}", grouped(run.facts.planned))
         },
     }
 }

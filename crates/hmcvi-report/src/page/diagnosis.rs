@@ -10,7 +10,7 @@ pub(super) fn diagnosis(report: &Report) -> String {
     let mut out = String::new();
     for run in &report.runs {
         if report.runs.len() > 1 {
-            let _ = writeln!(out, "<h3>{}</h3>", escape(&run.name));
+            let _ = writeln!(out, "<h3>{}</h3>", escape(&run.facts.name));
         }
         let mut findings: Vec<&Finding> = run.findings.iter().collect();
         findings.sort_by_key(|f| match f.level {

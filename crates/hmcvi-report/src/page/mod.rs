@@ -133,13 +133,13 @@ fn head(out: &mut String, report: &Report, title: &str) {
 
 /// The settings in a few words each.
 fn chips(run: &RunReport) -> Vec<String> {
-    let s = &run.settings;
-    let mut all = vec![match run.state {
+    let s = &run.facts.settings;
+    let mut all = vec![match run.facts.state {
         RunState::Finished => "training finished".to_string(),
         RunState::Running => "in training".into(),
         RunState::Stopped => "training stopped".into(),
     }];
-    all.extend(run.preset.clone().filter(|p| !run.name.starts_with(p)));
+    all.extend(run.facts.preset.clone().filter(|p| !run.facts.name.starts_with(p)));
     all.push(format!("{} latent dimensions", s.latent));
     if s.hmc_steps == 0 {
         all.push("no HMC steps".into());

@@ -52,7 +52,7 @@ pub(super) fn pictures(report: &Report, pictures: &[Picture]) -> String {
             continue;
         }
         if report.runs.len() > 1 {
-            let _ = writeln!(out, "<h3>{}</h3>", escape(&run.name));
+            let _ = writeln!(out, "<h3>{}</h3>", escape(&run.facts.name));
         }
         out.push_str("<div class=\"panels pictures\">\n");
         for picture in own {

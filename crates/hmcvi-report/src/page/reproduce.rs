@@ -11,27 +11,27 @@ pub(super) fn reproduce(report: &Report) -> String {
     let mut out = String::new();
     for run in &report.runs {
         if report.runs.len() > 1 {
-            let _ = writeln!(out, "<h3>{}</h3>", escape(&run.name));
+            let _ = writeln!(out, "<h3>{}</h3>", escape(&run.facts.name));
         }
         let _ = write!(
             out,
             "<p class=\"lead\">The settings file holds everything that the result depends on, so this gives the same numbers \
              again:</p>\n<pre tabindex=\"0\"><code>{}</code></pre>\n",
-            escape(&run.reproduce.join("\n"))
+            escape(&run.facts.reproduce.join("\n"))
         );
         facts(&mut out, run);
         let _ = writeln!(
             out,
             "<details><summary>Complete settings (config.toml)</summary><pre tabindex=\"0\"><code>{}</code></pre></details>",
-            escape(&run.config)
+            escape(&run.facts.config)
         );
     }
     out
 }
 
 fn facts(out: &mut String, run: &RunReport) {
-    let mut rows = vec![("Run directory", format!("<code>{}</code>", escape(&run.place)))];
-    if let Some(info) = &run.info {
+    let mut rows = vec![("Run directory", format!("<code>{}</code>", escape(&run.facts.place)))];
+    if let Some(info) = &run.facts.info {
         rows.push(("Begun", date(info.started)));
         rows.push(("With", format!("<code>{}</code>", escape(&shell(&info.command)))));
         rows.push(("Version", format!("hmcvi {}", escape(&info.version))));
@@ -43,7 +43,7 @@ fn facts(out: &mut String, run: &RunReport) {
             rows.push(("First step size", format!("{step:.3e}").replace('-', "−")));
         }
     }
-    if let Some(evaluation) = &run.evaluation {
+    if let Some(evaluation) = &run.facts.evaluation {
         rows.push(("Judged with", format!("<code>{}</code>", escape(&shell(&evaluation.command)))));
         rows.push((
             "Checkpoint judged",

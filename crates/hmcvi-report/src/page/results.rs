@@ -30,15 +30,15 @@ fn single(run: &RunReport) -> String {
         return not_judged(run);
     }
     let basic = run.basic.as_ref().filter(|_| rows.iter().any(|r| r.basic.is_some()));
-    let (with_basic, with_paper) = (basic.is_some(), run.published.is_some());
+    let (with_basic, with_paper) = (basic.is_some(), run.facts.published.is_some());
     let with_gain = rows.iter().any(|r| r.gain.is_some());
-    let mut titles = vec!["Estimate".to_string(), escape(&run.name)];
+    let mut titles = vec!["Estimate".to_string(), escape(&run.facts.name)];
     if let Some(basic) = basic {
         let source = if basic.place.is_some() { "basic model" } else { "basic model, paper" };
         titles.push(format!("{}<small>{source}</small>", escape(&basic.name)));
     }
     titles.extend(with_gain.then(|| "Gain".to_string()));
-    titles.extend(run.published.as_ref().map(|p| format!("{}<small>paper</small>", escape(&p.name))));
+    titles.extend(run.facts.published.as_ref().map(|p| format!("{}<small>paper</small>", escape(&p.name))));
     let cells = |row: &Row| {
         let dash = || "–".to_string();
         let mut cells = vec![escape(&row.name), format!("<strong>{}</strong>", negated(&row.here))];
@@ -57,8 +57,8 @@ fn single(run: &RunReport) -> String {
 }
 
 fn rows(run: &RunReport) -> Vec<Row> {
-    let Some(evaluation) = &run.evaluation else { return Vec::new() };
-    let (basic, paper) = (run.basic.as_ref(), run.published.as_ref());
+    let Some(evaluation) = &run.facts.evaluation else { return Vec::new() };
+    let (basic, paper) = (run.basic.as_ref(), run.facts.published.as_ref());
     let paper_basic = basic.is_some_and(|b| b.place.is_none());
     let row =
         |name: String, here: Estimate| Row { name, here, basic: None, gain: None, paper: None, paper_basic };
@@ -100,7 +100,7 @@ fn gained(gain: &Difference) -> String {
 
 /// What the numbers are of, and how far they compare.
 fn notes(run: &RunReport, rows: &[Row]) -> String {
-    let Some(e) = &run.evaluation else { return String::new() };
+    let Some(e) = &run.facts.evaluation else { return String::new() };
     let mut text = format!(
         "{} {} images, {} binarisation {} of each.",
         grouped(e.images),
@@ -116,7 +116,7 @@ fn notes(run: &RunReport, rows: &[Row]) -> String {
             }
         };
     }
-    if run.published.as_ref().is_some_and(|p| p.same_data == Some(false)) {
+    if run.facts.published.as_ref().is_some_and(|p| p.same_data == Some(false)) {
         text += " The paper’s numbers are for all of MNIST; this data is another, so they do not compare.";
     }
     format!("<p class=\"meaning\">{}</p>\n", escape(&text))
@@ -166,7 +166,7 @@ fn not_judged(run: &RunReport) -> String {
     let known = last.map_or(String::new(), |(epoch, bound)| {
         format!(" In epoch {epoch} the bound of validation images was −log p(x) ≤ {} nats.", fixed(-bound, 2))
     });
-    let paper = run.published.as_ref().map_or(String::new(), |p| {
+    let paper = run.facts.published.as_ref().map_or(String::new(), |p| {
         format!(
             " The paper has {} for the bound and {} for the likelihood of {}.",
             fixed(-p.bound, 2),
@@ -179,7 +179,7 @@ fn not_judged(run: &RunReport) -> String {
         escape(&format!(
             "The model was not judged on test images yet.{known}{paper} This command judges it:"
         )),
-        escape(&crate::report::quoted(&run.place))
+        escape(&crate::report::quoted(&run.facts.place))
     )
 }
 

@@ -50,10 +50,13 @@ const LINES: [Line; 12] = [
 
 pub(super) fn trust(report: &Report) -> String {
     let judged: Vec<(&RunReport, &Evaluation)> =
-        report.runs.iter().filter_map(|r| Some((r, r.evaluation.as_ref()?))).collect();
+        report.runs.iter().filter_map(|r| Some((r, r.facts.evaluation.as_ref()?))).collect();
     if judged.is_empty() {
-        let commands: Vec<String> =
-            report.runs.iter().map(|r| format!("hmcvi eval {}", crate::report::quoted(&r.place))).collect();
+        let commands: Vec<String> = report
+            .runs
+            .iter()
+            .map(|r| format!("hmcvi eval {}", crate::report::quoted(&r.facts.place)))
+            .collect();
         return format!(
             "<div class=\"lone\"><p style=\"margin:0\">Nothing is known before test images were looked at:</p>\n\
              <pre tabindex=\"0\"><code>{}</code></pre></div>\n",
@@ -68,7 +71,7 @@ pub(super) fn trust(report: &Report) -> String {
     };
     let rows: Vec<Vec<String>> = LINES.iter().filter_map(row).collect();
     let mut titles = vec!["Diagnostic".to_string()];
-    titles.extend(judged.iter().map(|(r, _)| escape(&r.name)));
+    titles.extend(judged.iter().map(|(r, _)| escape(&r.facts.name)));
     let mut out =
         format!("<div class=\"lone\">{}</div>\n", table("Diagnostics of the estimators", &titles, &rows));
     for (run, evaluation) in &judged {
@@ -110,7 +113,7 @@ fn posterior(run: &RunReport, p: &PosteriorQuality) -> String {
     let titles = ["Distance from the posterior", "Encoder", "After the HMC steps", "Gain"].map(String::from);
     let caption = format!(
         "{}: {} images against {} chains of {} draws; largest R-hat {}, smallest effective sample size {}",
-        run.name,
+        run.facts.name,
         p.images,
         p.chains,
         p.draws,

@@ -10,10 +10,10 @@ use super::{RunData, bound, log_likelihood};
 pub fn compare(runs: &[RunData]) -> Comparison {
     let row = |(i, run): (usize, &RunData)| {
         let first = runs.first().filter(|_| i > 0);
-        let (last, evaluation) = (run.epochs.last(), run.evaluation.as_ref());
+        let (last, evaluation) = (run.epochs.last(), run.facts.evaluation.as_ref());
         ComparedRun {
-            name: run.name.clone(),
-            place: run.place.clone(),
+            name: run.facts.name.clone(),
+            place: run.facts.place.clone(),
             bound: bound(run),
             log_likelihood: log_likelihood(run),
             bound_difference: first.and_then(|f| bound_difference(f, run)),
@@ -61,11 +61,11 @@ fn difference(
 /// Whether two evaluations saw the same binary images. Their draws depend on the number of the image, the
 /// number of the draw and the way pixels become binary, and on nothing else.
 fn same_draws(from: &RunData, to: &RunData) -> bool {
-    let (Some(a), Some(b)) = (&from.evaluation, &to.evaluation) else { return false };
+    let (Some(a), Some(b)) = (&from.facts.evaluation, &to.facts.evaluation) else { return false };
     let of = |e: &hmcvi_record::Evaluation| {
         (e.split.clone(), e.images, e.draws, e.pixel_scale, e.data_sha256.clone())
     };
-    of(a) == of(b) && from.settings.binarisation == to.settings.binarisation
+    of(a) == of(b) && from.facts.settings.binarisation == to.facts.settings.binarisation
 }
 
 /// Mean and error of the differences of all images; absent unless every image of one has its like in the other.

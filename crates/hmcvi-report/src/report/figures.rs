@@ -106,7 +106,7 @@ fn bound_caption(runs: &[RunData]) -> &'static str {
 /// The best validation bound of the model that a run began with. Published bounds are of test images.
 fn bound_marks(runs: &[RunData]) -> Vec<Mark> {
     let [run] = runs else { return Vec::new() };
-    let best = |from: &RunData| from.summary.as_ref()?.best_validation_bound;
+    let best = |from: &RunData| from.facts.summary.as_ref()?.best_validation_bound;
     let from = run.began_with.as_deref().and_then(best);
     let mark = |value| Mark { name: "basic model".into(), value, axis: MarkAxis::Y };
     from.map(mark).into_iter().collect()
@@ -124,7 +124,7 @@ fn curves(runs: &[RunData], key: &str, most: usize) -> Vec<Curve> {
         // Not everything is looked at with validation images.
         _ => runs
             .iter()
-            .map(|run| curve(&run.name, run, most, &|e| validation(e).or_else(|| train(e))))
+            .map(|run| curve(&run.facts.name, run, most, &|e| validation(e).or_else(|| train(e))))
             .collect(),
     }
 }
@@ -150,14 +150,14 @@ fn by_step(runs: &[RunData], most: usize) -> Figure {
     let words =
         ("Acceptance by HMC step", "Validation images. The first step starts from the encoder's draw.");
     if let [run] = runs {
-        let steps = (1..=run.settings.hmc_steps).take(STEPS);
+        let steps = (1..=run.facts.settings.hmc_steps).take(STEPS);
         let curves = steps.map(|t| curve(&format!("step {t}"), run, most, &|e| rate(e, t)));
         return figure(id, words, ("epoch", "share of proposals"), curves.collect());
     }
     let last = |run: &RunData| {
         let look = run.epochs.iter().rfind(|e| rate(e, 1).is_some());
-        let points = (1..=run.settings.hmc_steps).filter_map(|t| Some((t as f64, rate(look?, t)?)));
-        Curve { name: run.name.clone(), points: points.collect() }
+        let points = (1..=run.facts.settings.hmc_steps).filter_map(|t| Some((t as f64, rate(look?, t)?)));
+        Curve { name: run.facts.name.clone(), points: points.collect() }
     };
     let curves = runs.iter().map(last).collect();
     figure(id, words, ("HMC step", "share of proposals"), curves)
@@ -166,7 +166,7 @@ fn by_step(runs: &[RunData], most: usize) -> Figure {
 /// Shares of diverged images, where there were any.
 fn divergences(runs: &[RunData], most: usize) -> Figure {
     let share = |e: &Epoch| (e.images > 0).then(|| 100.0 * e.divergences as f64 / e.images as f64);
-    let name = |run: &RunData| if runs.len() == 1 { "training".into() } else { run.name.clone() };
+    let name = |run: &RunData| if runs.len() == 1 { "training".into() } else { run.facts.name.clone() };
     let any = runs.iter().any(|r| r.epochs.iter().any(|e| e.divergences > 0));
     let drawn = |e: &Epoch| share(e).filter(|_| any);
     let curves = runs.iter().map(|run| curve(&name(run), run, most, &drawn)).collect();
@@ -178,14 +178,14 @@ fn divergences(runs: &[RunData], most: usize) -> Figure {
 fn trust(runs: &[RunData]) -> Vec<Figure> {
     let values = |of: &dyn Fn(&RunData, &ImageEvaluation) -> Option<f64>| -> Vec<(String, Vec<f64>)> {
         let run = |run: &RunData| {
-            let name = if runs.len() == 1 { "images".into() } else { run.name.clone() };
+            let name = if runs.len() == 1 { "images".into() } else { run.facts.name.clone() };
             (name, run.images.iter().filter_map(|i| of(run, i).filter(|v| v.is_finite())).collect())
         };
         runs.iter().map(run).collect()
     };
     let k_hat = values(&|_, i| i.k_hat);
     let share = values(&|run, i| {
-        let samples = run.evaluation.as_ref()?.importance_sampling.as_ref()?.samples;
+        let samples = run.facts.evaluation.as_ref()?.importance_sampling.as_ref()?.samples;
         Some(100.0 * i.effective_sample_size? / samples as f64)
     });
     let all = |runs: &[(String, Vec<f64>)]| runs.iter().flat_map(|r| r.1.clone()).collect::<Vec<f64>>();
@@ -213,14 +213,14 @@ fn trust(runs: &[RunData]) -> Vec<Figure> {
 
 /// Energies before and after the HMC steps beside those of the posterior.
 fn energies(run: &RunData, named: bool) -> Option<Figure> {
-    let e = &run.evaluation.as_ref()?.posterior.as_ref()?.energies;
+    let e = &run.facts.evaluation.as_ref()?.posterior.as_ref()?.energies;
     let curve = |name: &str, shares: &[f64]| {
         let closing = e.edges.last().zip(shares.last()).map(|(x, y)| (*x, *y));
         let points = e.edges.iter().zip(shares).map(|(x, y)| (*x, *y)).chain(closing);
         Curve { name: name.into(), points: points.filter(|p| p.0.is_finite() && p.1.is_finite()).collect() }
     };
-    let id = if named { format!("energies_{}", slug(&run.name)) } else { "energies".into() };
-    let title = if named { format!("Energy of draws: {}", run.name) } else { "Energy of draws".into() };
+    let id = if named { format!("energies_{}", slug(&run.facts.name)) } else { "energies".into() };
+    let title = if named { format!("Energy of draws: {}", run.facts.name) } else { "Energy of draws".into() };
     let curves = vec![
         curve("posterior", &e.reference),
         curve("encoder", &e.initial),

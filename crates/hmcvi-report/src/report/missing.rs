@@ -8,17 +8,17 @@ use super::RunData;
 const FEW: u64 = 100;
 
 pub(super) fn missing(run: &RunData) -> Vec<Missing> {
-    let place = &crate::quoted(&run.place);
+    let place = &crate::quoted(&run.facts.place);
     let mut all: Vec<Missing> = run.no_pictures.iter().cloned().collect();
     let mut add = |what: &str, command: String| all.push(Missing { what: what.into(), command });
-    if run.state == RunState::Stopped {
+    if run.facts.state == RunState::Stopped {
         let done = run.epochs.last().map_or(0, |e| e.epoch);
         add(
-            &format!("the other {} epochs of training", run.planned.saturating_sub(done)),
+            &format!("the other {} epochs of training", run.facts.planned.saturating_sub(done)),
             format!("hmcvi resume {place}"),
         );
     }
-    let Some(evaluation) = &run.evaluation else {
+    let Some(evaluation) = &run.facts.evaluation else {
         add("bound and likelihood of test images", format!("hmcvi eval {place}"));
         return all;
     };
@@ -31,16 +31,21 @@ pub(super) fn missing(run: &RunData) -> Vec<Missing> {
         (evaluation.annealing.is_none(), "the likelihood by annealing", format!("--ais {FEW}")),
         (evaluation.bidirectional.is_none(), "how wrong annealing can be", format!("--bdmc {FEW}")),
         (
-            evaluation.posterior.is_none() && run.settings.hmc_steps > 0,
+            evaluation.posterior.is_none() && run.facts.settings.hmc_steps > 0,
             "how much nearer the HMC steps bring the encoder to the posterior",
             "--posterior 20".into(),
         ),
     ];
-    if let Some(from) = run.began_with.as_ref().filter(|from| from.evaluation.is_none()) {
+    if let Some(from) = run.began_with.as_ref().filter(|from| from.facts.evaluation.is_none()) {
         let flags = (evaluation.images, evaluation.draws);
         add(
-            &format!("what it gains over {}, the basic model it began with", from.name),
-            format!("hmcvi eval {} --limit {} --draws {}", crate::quoted(&from.place), flags.0, flags.1),
+            &format!("what it gains over {}, the basic model it began with", from.facts.name),
+            format!(
+                "hmcvi eval {} --limit {} --draws {}",
+                crate::quoted(&from.facts.place),
+                flags.0,
+                flags.1
+            ),
         );
     }
     // One evaluation replaces the other, so that a single command has to ask for everything.

@@ -7,8 +7,8 @@ mod missing;
 mod verdict;
 
 use hmcvi_record::{
-    Basic, Difference, Epoch, Estimate, Evaluation, ImageEvaluation, Missing, Published, REPORT_SCHEMA,
-    Report, RunInfo, RunReport, RunSettings, RunState, Summary,
+    Basic, Difference, Epoch, Estimate, ImageEvaluation, Missing, Published, REPORT_SCHEMA, Report, RunFacts,
+    RunReport, RunState,
 };
 
 pub use compare::compare;
@@ -19,40 +19,18 @@ use crate::diagnose;
 /// Everything that was read of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunData {
-    /// Last part of the run directory's path.
-    pub name: String,
-    /// The run directory.
-    pub place: String,
-    /// Row of the paper's table that its settings began with.
-    pub preset: Option<String>,
-    /// The settings that matter for a comparison.
-    pub settings: RunSettings,
-    /// How far it has come.
-    pub state: RunState,
-    /// Who made it.
-    pub info: Option<RunInfo>,
-    /// Outcome of training.
-    pub summary: Option<Summary>,
+    /// What is told as it is.
+    pub facts: RunFacts,
     /// All epochs.
     pub epochs: Vec<Epoch>,
-    /// Epochs that it is to have.
-    pub planned: u64,
-    /// The latest evaluation.
-    pub evaluation: Option<Evaluation>,
-    /// What it found out about every image.
+    /// What the latest evaluation found out about every image.
     pub images: Vec<ImageEvaluation>,
-    /// The paper's row.
-    pub published: Option<Published>,
     /// The run that this one began with, if it is known.
     pub began_with: Option<Box<RunData>>,
     /// The paper's plain model of the same size.
     pub published_basic: Option<Published>,
     /// Why there are no pictures, and what to do about it.
     pub no_pictures: Option<Missing>,
-    /// Commands that make the run and its evaluation again.
-    pub reproduce: Vec<String>,
-    /// The complete settings, as TOML.
-    pub config: String,
 }
 
 /// Who makes a report.
@@ -71,9 +49,9 @@ pub fn report(runs: &[RunData], maker: Maker) -> Report {
     let comparison = compare(runs);
     let parts: Vec<RunReport> = runs.iter().map(run_report).collect();
     let title = match &parts[..] {
-        [one] => one.name.clone(),
-        [one, other] => format!("{} and {}", one.name, other.name),
-        [one, others @ ..] => format!("{} and {} others", one.name, others.len()),
+        [one] => one.facts.name.clone(),
+        [one, other] => format!("{} and {}", one.facts.name, other.facts.name),
+        [one, others @ ..] => format!("{} and {} others", one.facts.name, others.len()),
         [] => "No runs".into(),
     };
     Report {
@@ -90,39 +68,23 @@ pub fn report(runs: &[RunData], maker: Maker) -> Report {
 }
 
 fn run_report(run: &RunData) -> RunReport {
-    let (epochs, summary, evaluation) = (&run.epochs, run.summary.as_ref(), run.evaluation.as_ref());
-    let mut findings = diagnose(&run.place, epochs, summary, evaluation);
+    let facts = run.facts.clone();
+    let mut findings = diagnose(&facts.place, &run.epochs, facts.summary.as_ref(), facts.evaluation.as_ref());
     // A training that is under way has not stopped.
-    findings.retain(|f| !(run.state == RunState::Running && f.about == "training"));
-    RunReport {
-        name: run.name.clone(),
-        place: run.place.clone(),
-        preset: run.preset.clone(),
-        settings: run.settings.clone(),
-        state: run.state,
-        info: run.info.clone(),
-        summary: run.summary.clone(),
-        last: run.epochs.last().cloned(),
-        planned: run.planned,
-        evaluation: run.evaluation.clone(),
-        published: run.published.clone(),
-        basic: basic(run),
-        findings,
-        missing: missing::missing(run),
-        reproduce: run.reproduce.clone(),
-        config: run.config.clone(),
-    }
+    findings.retain(|f| !(facts.state == RunState::Running && f.about == "training"));
+    let (last, basic, missing) = (run.epochs.last().cloned(), basic(run), missing::missing(run));
+    RunReport { facts, last, basic, findings, missing }
 }
 
 /// The model that the run began with, else the paper's plain model; nothing for a plain model itself.
 fn basic(run: &RunData) -> Option<Basic> {
-    if run.settings.hmc_steps == 0 {
+    if run.facts.settings.hmc_steps == 0 {
         return None;
     }
     if let Some(from) = &run.began_with {
         return Some(Basic {
-            name: from.name.clone(),
-            place: Some(from.place.clone()),
+            name: from.facts.name.clone(),
+            place: Some(from.facts.place.clone()),
             bound: bound(from),
             log_likelihood: log_likelihood(from),
             bound_gain: compare::bound_difference(from, run),
@@ -149,11 +111,11 @@ fn basic(run: &RunData) -> Option<Basic> {
 }
 
 fn bound(run: &RunData) -> Option<Estimate> {
-    run.evaluation.as_ref().map(|e| e.bound).filter(|b| b.mean.is_finite())
+    run.facts.evaluation.as_ref().map(|e| e.bound).filter(|b| b.mean.is_finite())
 }
 
 fn log_likelihood(run: &RunData) -> Option<Estimate> {
-    let sampling = run.evaluation.as_ref()?.importance_sampling.as_ref()?;
+    let sampling = run.facts.evaluation.as_ref()?.importance_sampling.as_ref()?;
     Some(sampling.log_likelihood).filter(|l| l.mean.is_finite())
 }
 

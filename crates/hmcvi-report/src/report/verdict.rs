@@ -14,8 +14,8 @@ pub(super) fn verdict(runs: &[RunReport], comparison: &Comparison) -> String {
 }
 
 fn single(run: &RunReport, best: Option<f64>) -> String {
-    let name = &run.name;
-    let Some(evaluation) = &run.evaluation else { return training(run, best) };
+    let name = &run.facts.name;
+    let Some(evaluation) = &run.facts.evaluation else { return training(run, best) };
     let images = format!("{} {} images", grouped(evaluation.images), evaluation.split);
     let gain = |of: fn(&Basic) -> Option<Difference>| run.basic.as_ref().and_then(of);
     let (bound, than) = (nats(&evaluation.bound), run.basic.as_ref().map(whose).unwrap_or_default());
@@ -57,14 +57,14 @@ fn whose(basic: &Basic) -> String {
 }
 
 fn training(run: &RunReport, best: Option<f64>) -> String {
-    let name = &run.name;
+    let name = &run.facts.name;
     let done = run.last.as_ref().map_or(0, |e| e.epoch);
-    let state = match run.state {
-        RunState::Finished => format!("{name} has finished its {} epochs", grouped(run.planned)),
+    let state = match run.facts.state {
+        RunState::Finished => format!("{name} has finished its {} epochs", grouped(run.facts.planned)),
         RunState::Running => {
-            format!("{name} is being trained, with {done} of {} epochs done", grouped(run.planned))
+            format!("{name} is being trained, with {done} of {} epochs done", grouped(run.facts.planned))
         }
-        RunState::Stopped => format!("{name} stopped after {done} of {} epochs", grouped(run.planned)),
+        RunState::Stopped => format!("{name} stopped after {done} of {} epochs", grouped(run.facts.planned)),
     };
     let bound =
         best.map_or(String::new(), |b| format!("; its best validation bound is −log p(x) ≤ {:.2} nats", -b));
@@ -78,8 +78,9 @@ fn several(first: &RunReport, comparison: &Comparison) -> String {
     let Some((winner, estimate, difference)) = bound else {
         return format!("None of the {} runs was judged on test images yet.", comparison.runs.len());
     };
-    let than =
-        |d: Option<Difference>| d.map_or(String::new(), |d| format!(", {} than {}", better(&d), first.name));
+    let than = |d: Option<Difference>| {
+        d.map_or(String::new(), |d| format!(", {} than {}", better(&d), first.facts.name))
+    };
     let mut text =
         format!("{winner} has the best bound, −log p(x) ≤ {}{}", nats(&estimate), than(difference));
     if let Some((other, estimate, difference)) = likelihood {

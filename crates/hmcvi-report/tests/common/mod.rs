@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hmcvi_record::{
     Annealing, AnnealingSettings, Bidirectional, EVALUATION_SCHEMA, EncoderBound, EnergyHistogram, Epoch,
     Estimate, Evaluation, ImageEvaluation, ImportanceSampling, PosteriorDistance, PosteriorQuality,
-    Published, RunInfo, RunSettings, RunState, SCHEMA, Summary,
+    Published, RunFacts, RunInfo, RunSettings, RunState, SCHEMA, Summary,
 };
 use hmcvi_report::{Maker, RunData};
 
@@ -181,7 +181,7 @@ pub(crate) fn run(name: &str, by: f64) -> RunData {
         skipped: 0,
         finished: true,
     };
-    RunData {
+    let facts = RunFacts {
         name: name.into(),
         place: format!("runs/{name}"),
         preset: Some("hmcvi-18".into()),
@@ -189,21 +189,24 @@ pub(crate) fn run(name: &str, by: f64) -> RunData {
         state: RunState::Finished,
         info: Some(info),
         summary: Some(summary),
-        epochs: (1..=10).map(epoch).collect(),
         planned: 10,
         evaluation: Some(evaluation(by)),
-        images: images(by),
         published: Some(Published {
             name: "HMCVI 18".into(),
             bound: -91.4,
             log_likelihood: -87.28,
             same_data: Some(false),
         }),
+        reproduce: vec![format!("hmcvi train runs/{name}/config.toml --out runs/{name}-again")],
+        config: "seed = 1\n".into(),
+    };
+    RunData {
+        facts,
+        epochs: (1..=10).map(epoch).collect(),
+        images: images(by),
         began_with: None,
         published_basic: None,
         no_pictures: None,
-        reproduce: vec![format!("hmcvi train runs/{name}/config.toml --out runs/{name}-again")],
-        config: "seed = 1\n".into(),
     }
 }
 
@@ -211,8 +214,8 @@ pub(crate) fn run(name: &str, by: f64) -> RunData {
 #[allow(dead_code, reason = "not every test file compares")]
 pub(crate) fn basic() -> RunData {
     let mut basic = run("basic", -3.0);
-    basic.settings.hmc_steps = 0;
-    basic.published = None;
+    basic.facts.settings.hmc_steps = 0;
+    basic.facts.published = None;
     basic
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use hmcvi::config::{PAPER_TABLE, PaperRow, RunSpec};
 use hmcvi::run::{Lock, RunDirectory};
-use hmcvi_record::{Evaluation, Published, RunSettings, RunState, files};
+use hmcvi_record::{Evaluation, Published, RunFacts, RunSettings, RunState, files};
 use hmcvi_report::{RunData, quoted};
 use serde::Serialize;
 
@@ -18,10 +18,10 @@ const GENERATIONS: usize = 16;
 /// All runs, with names that tell them apart.
 pub(crate) fn all(context: &Context, paths: &[PathBuf]) -> Result<Vec<RunData>, Failure> {
     let mut runs = paths.iter().map(|path| one(context, path)).collect::<Result<Vec<_>, _>>()?;
-    let names: Vec<String> = runs.iter().map(|r| r.name.clone()).collect();
+    let names: Vec<String> = runs.iter().map(|r| r.facts.name.clone()).collect();
     for run in &mut runs {
-        if names.iter().filter(|n| **n == run.name).count() > 1 {
-            run.name.clone_from(&run.place);
+        if names.iter().filter(|n| **n == run.facts.name).count() > 1 {
+            run.facts.name.clone_from(&run.facts.place);
         }
     }
     Ok(runs)
@@ -68,7 +68,7 @@ fn read(context: &Context, path: &Path) -> Result<(RunData, RunSpec), Failure> {
     let row = paper_row(&spec);
     let same_data = info.as_ref().filter(|i| i.data == "embedded").map(|_| false);
     let basic = || PAPER_TABLE.iter().find(|r| r.preset == format!("basic-{}d", spec.model.latent));
-    let run = RunData {
+    let facts = RunFacts {
         name: name(path),
         place: path.display().to_string(),
         preset: spec.preset.clone(),
@@ -76,23 +76,26 @@ fn read(context: &Context, path: &Path) -> Result<(RunData, RunSpec), Failure> {
         state,
         info,
         summary,
-        epochs: directory.epochs()?,
         planned: spec.train.epochs as u64,
         reproduce: reproduce(path, evaluation.as_ref()),
         evaluation,
-        images,
         published: row.map(|r| published(r, same_data)),
+        config: spec.to_toml(),
+    };
+    let run = RunData {
+        facts,
+        epochs: directory.epochs()?,
+        images,
         began_with: None,
         published_basic: row.and_then(|_| basic()).map(|r| published(r, same_data)),
         no_pictures: None,
-        config: spec.to_toml(),
     };
     Ok((run, spec))
 }
 
 /// Notes whether the data is the paper's, once it was opened.
 pub(super) fn settle_data(run: &mut RunData, same: bool) {
-    for row in run.published.iter_mut().chain(&mut run.published_basic) {
+    for row in run.facts.published.iter_mut().chain(&mut run.published_basic) {
         row.same_data = Some(same);
     }
 }

@@ -54,14 +54,14 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
     let mut runs = gather::all(context, &arguments.runs)?;
     let mut drawn = Vec::new();
     for (i, (run, path)) in runs.iter_mut().zip(&arguments.runs).enumerate() {
-        context.terminal.say(&format!("drawing pictures of {}", run.name));
+        context.terminal.say(&format!("drawing pictures of {}", run.facts.name));
         match pictures::draw(context, path, (&arguments.data, &arguments.machine), i) {
             Ok((made, same_data)) => {
                 drawn.extend(made);
                 gather::settle_data(run, same_data);
             }
             Err(why) => {
-                context.terminal.notice(&format!("no pictures of {}: {why}", run.name));
+                context.terminal.notice(&format!("no pictures of {}: {why}", run.facts.name));
                 run.no_pictures = Some(no_pictures(run, &why));
             }
         }
@@ -84,9 +84,9 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
 
 /// What to do for pictures: wait for a checkpoint or go on to one, or name the data.
 fn no_pictures(run: &RunData, why: &Failure) -> Missing {
-    let place = quoted(&run.place);
-    let saved = [files::BEST, files::LAST].iter().any(|file| Path::new(&run.place).join(file).exists());
-    let command = match run.state {
+    let place = quoted(&run.facts.place);
+    let saved = [files::BEST, files::LAST].iter().any(|file| Path::new(&run.facts.place).join(file).exists());
+    let command = match run.facts.state {
         _ if saved => format!("hmcvi report {place} --data SOURCE --force"),
         RunState::Running => format!("hmcvi report {place} --force"),
         RunState::Finished | RunState::Stopped => format!("hmcvi resume {place}"),
