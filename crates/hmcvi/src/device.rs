@@ -128,6 +128,16 @@ impl Device {
         }
     }
 
+    /// Pieces of work without gradients that are best done side by side: a processor divides each among its cores, a
+    /// graphics card waits for the next one while the last result is looked at.
+    pub(crate) fn queues(&self) -> usize {
+        match self {
+            Device::Cpu { .. } => 1,
+            #[cfg(feature = "cuda")]
+            Device::Cuda(_) => std::thread::available_parallelism().map_or(1, |n| n.get()).clamp(1, 6),
+        }
+    }
+
     /// How a program is prepared for the processor, for at most so many rows.
     pub(crate) fn cpu_options(&self, rows: usize) -> CpuOptions {
         CpuOptions { threads: self.threads(), ..CpuOptions::for_rows(rows) }

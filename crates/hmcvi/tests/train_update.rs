@@ -7,8 +7,8 @@ use std::rc::Rc;
 use common::model::{PIXELS, STEP_SIZE, chain, image_input, images, values};
 use hmcvi::nn::{Activation, Parameters};
 use hmcvi::train::{Adam, Objective, add_adam_state};
-use hmcvi::vi::{ChainSettings, Entropies};
-use hmcvi_graph::{CpuOptions, Graph, Run};
+use hmcvi::vi::{ChainSettings, Entropies, Mass};
+use hmcvi_graph::{CpuOptions, Graph, Run, Store};
 
 const ROWS: usize = 6;
 
@@ -79,4 +79,44 @@ fn a_gradient_that_is_too_long_is_shortened_and_others_are_not() {
     for (s, w) in shortened.iter().zip(&whole) {
         assert!((s - 0.25 * w).abs() <= 1e-12 * norm, "{s} of {w}");
     }
+}
+
+#[test]
+fn unstable_simulations_teach_smaller_steps_and_larger_masses_and_nothing_else() {
+    const RATE: f64 = 0.01;
+    let graph = Graph::new();
+    let parameters = Rc::new(Parameters::new(&graph));
+    let settings =
+        ChainSettings { hmc_steps: 2, leapfrog_steps: 3, mass: Mass::Network, ..ChainSettings::default() };
+    let chain = chain(&parameters, image_input(&graph), settings, Entropies::ClosedForm, Activation::Tanh);
+    let kinetic = chain.kinetic.expect("there are steps");
+    let mean_mass = graph.program().output("log_mass", kinetic.log_mass.sum()).compile().expect("a program");
+    let objective = Objective::new(&graph, parameters.all(), chain, settings);
+    let program = objective.training_program(&Adam::default()).expect("it is a program");
+    let mut executable = program.on_cpu::<f64>(CpuOptions::for_rows(ROWS));
+    let mut masses = mean_mass.on_cpu::<f64>(CpuOptions::for_rows(ROWS));
+    let x = images(5, ROWS);
+    let mut log_mass = |store: &mut _| {
+        masses.run(store, &Run { rows: ROWS, inputs: &[("x", &x)], ..Run::default() }).expect("complete");
+        masses.output("log_mass").expect("it is an output")[0]
+    };
+    let mut update = |step_size: f64| {
+        let mut store = values(&parameters, 4, step_size);
+        add_adam_state(&mut store, &parameters.all());
+        let before = store.clone();
+        let inputs: &[(&str, &[f64])] = &[("x", &x), ("learning_rate", &[RATE])];
+        executable.run(&mut store, &Run { rows: ROWS, inputs, ..Run::default() }).expect("it is complete");
+        let moved =
+            |name: &&String| store.get(name).map(|t| &t.values) != before.get(name).map(|t| &t.values);
+        let names: Vec<String> = parameters.all().into_iter().map(|(name, _)| name).collect();
+        let moved: Vec<String> = names.iter().filter(moved).cloned().collect();
+        (before, store, moved)
+    };
+    let (mut before, mut after, moved) = update(50.0);
+    assert!(moved.iter().all(|n| n.starts_with("mass.") || n == "log_step_size"), "{moved:?}");
+    let size = |store: &Store<f64>| store.get("log_step_size").expect("it is a parameter").values[0];
+    assert!((size(&before) - size(&after) - RATE).abs() < 1e-6, "a step of Adam towards smaller steps");
+    assert!(log_mass(&mut after) > log_mass(&mut before));
+    let (_, _, moved) = update(STEP_SIZE / 9.0);
+    assert_eq!(moved.len(), parameters.all().len(), "good simulations teach everything");
 }

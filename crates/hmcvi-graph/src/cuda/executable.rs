@@ -18,6 +18,13 @@ use crate::cpu::{check_size, find, gathers};
 use crate::error::RunError;
 use crate::plan::{Named, Plan};
 
+/// Launches that were recorded for a number of tiles.
+struct Recorded(CudaGraph);
+
+// SAFETY: a graph belongs to no thread; the driver asks only that no two use it at once, and whoever launches it has
+// the executable that owns it to himself.
+unsafe impl Send for Recorded {}
+
 /// What a run's description consists of; see `set_run`.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -34,7 +41,7 @@ pub struct CudaExecutable {
     set_run: CudaFunction,
     launches: Vec<(Launch, CudaFunction)>,
     /// Captured launches, by the number of tiles.
-    graphs: HashMap<usize, CudaGraph>,
+    graphs: HashMap<usize, Recorded>,
     /// Base addresses on the device, and the store that they point to.
     table: CudaSlice<u64>,
     table_of: u64,
@@ -197,9 +204,9 @@ impl CudaExecutable {
         let tiles = run.rows.div_ceil(self.tiling.tile_rows());
         if !self.graphs.contains_key(&tiles) {
             let graph = self.capture(tiles)?;
-            self.graphs.insert(tiles, graph);
+            self.graphs.insert(tiles, Recorded(graph));
         }
-        self.graphs[&tiles].launch()?;
+        self.graphs[&tiles].0.launch()?;
         self.runs += 1;
         self.rows = run.rows;
         Ok(())

@@ -6,6 +6,12 @@ use super::adam::{Adam, adam_updates};
 use super::sums::step_name;
 use crate::vi::{Acceptance, Chain, ChainSettings, Step};
 
+/// Energy error, in nats, at which a simulation is no longer a simulation. Good ones stay below 1.
+const UNSTABLE: f64 = 20.0;
+/// What unstable simulations teach, in nats for an e-fold of `ε² / M`: enough that one image in a thousand outweighs
+/// what longer paths promise to the others.
+const PULL: f64 = 1000.0;
+
 /// What training maximises: the mean bound, without rows that left the range of numbers.
 pub struct Objective<'g> {
     graph: &'g Graph,
@@ -37,6 +43,24 @@ impl<'g> Objective<'g> {
     /// The bound of every row, 0 where it does not count.
     fn bound(&self) -> Expr<'g> {
         self.counts().select(self.chain.terms.total(), 0.0)
+    }
+
+    /// What training makes small, for every row: minus the bound. Where a simulation without acceptance step became
+    /// unstable, the derivative of the bound grows exponentially with its length and points anywhere; a few such rows
+    /// outweigh all others by many orders of magnitude. They teach one thing only: smaller steps, or larger masses.
+    fn loss(&self) -> Expr<'g> {
+        let bound = self.chain.terms.total();
+        let (Acceptance::None, Some(step_size), Some(kinetic)) =
+            (self.settings.acceptance, self.chain.step_size, self.chain.kinetic)
+        else {
+            return -bound;
+        };
+        let mean = |x: Expr<'g>| x.sum_cols() * (1.0 / x.cols() as f64);
+        // An energy error that is not a number is not below the limit.
+        let limit = self.graph.constant(UNSTABLE);
+        let steady = self.chain.steps.iter().map(|s| s.info.energy_error.abs().less(limit));
+        let steady = steady.reduce(|a, b| a * b).unwrap_or_else(|| self.graph.constant(1.0));
+        steady.select(-bound, (mean(step_size.log()) * 2.0 - mean(kinetic.log_mass)) * PULL)
     }
 
     /// Values that describe a batch, summed over its rows (to be divided by `count`).
@@ -74,13 +98,12 @@ impl<'g> Objective<'g> {
     /// One step of training. Inputs: `learning_rate`. A gradient that is not finite changes nothing and sets the output
     /// `skipped`.
     pub fn training_program(&self, adam: &Adam) -> Result<Program, CompileError> {
-        let loss = -self.bound().sum_rows() / self.graph.batch_size();
+        let loss = self.loss().sum_rows() / self.graph.batch_size();
         let wrt: Vec<Expr<'g>> = self.parameters.iter().map(|(_, p)| *p).collect();
         let gradients = self.graph.grad(loss, &wrt);
         let squares = gradients.iter().map(|g| g.square().sum()).reduce(|a, b| a + b);
         let square = squares.unwrap_or_else(|| self.graph.constant(0.0));
         let (proceed, norm) = (square.is_finite(), square.sqrt());
-        // A few simulations at the edge of stability can outweigh all other images by many orders of magnitude.
         let longest = adam.longest_gradient;
         let gradients: Vec<Expr<'g>> = match longest > 0.0 {
             true => gradients.into_iter().map(|g| g * (longest / norm.max(longest))).collect(),

@@ -40,9 +40,9 @@ pub(super) fn protocol(paper: &PaperRow) -> RunSpec {
     let (batch, epochs, first) = match (paper.latent, paper.chain.hmc_steps) {
         (2, 0) => (200, 6000, 1e-3),
         (_, 0) => (100, 2000, 1e-3),
-        // Posteriors of two dimensions are narrow: at larger rates mass networks come to the edge of stability.
-        (2, _) => (500, 2000, 1e-4),
-        (_, _) => (500, 2000, 5e-4),
+        // Posteriors of two dimensions are narrow: at larger rates step sizes come to the edge of stability.
+        (2, _) => (500, 1000, 3e-4),
+        (_, _) => (500, 1000, 3e-3),
     };
     (spec.train.batch, spec.train.epochs, spec.train.validate_every) = (batch, epochs, 20);
     (spec.train.learning_rate.first, spec.train.learning_rate.last) = (first, 1e-5);

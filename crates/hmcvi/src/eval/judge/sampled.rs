@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use hmcvi_graph::Store;
 use hmcvi_record as record;
 
 use super::{ImportanceOptions, Judge, Judgement, Phase, finite_estimate, means_of_images};
@@ -9,12 +10,36 @@ use crate::eval::importance::{ImportanceSampler, Proposal};
 use crate::eval::{EvalError, WeightSummary};
 
 /// Images of a part: a few seconds of work.
-const PART: usize = 100;
+const PART: usize = 200;
 /// Seed of the encoder's samples, apart from those of the proposal.
 const ENCODER_SEED: u64 = 0xe9c0;
 
 /// Values above this say that an image's estimate is not to be trusted.
 const HIGH_K_HAT: f64 = 0.7;
+
+/// Samplers that work side by side, each with the parameters. One uses all cores of a processor; a graphics card
+/// works on the samples of some images while the weights of others are summed up here.
+struct Samplers(Vec<(ImportanceSampler<f32>, Store<f32>)>);
+
+impl Samplers {
+    fn new(judge: &Judge<'_>, proposal: Proposal, samples: usize) -> Result<Self, EvalError> {
+        let queues = judge.device.queues();
+        let sampler = |_| {
+            let device = if queues > 1 { &judge.device.beside(queues)? } else { judge.device };
+            Ok((ImportanceSampler::new(&judge.model, proposal, samples, device)?, judge.store.clone()))
+        };
+        (0..queues).map(sampler).collect::<Result<_, EvalError>>().map(Samplers)
+    }
+
+    /// Bytes of working memory.
+    fn bytes(&self) -> usize {
+        self.0.iter().map(|(sampler, _)| sampler.bytes()).sum()
+    }
+
+    fn flop_per_sample(&self) -> u64 {
+        self.0[0].0.flop_per_sample()
+    }
+}
 
 impl Judge<'_> {
     pub(super) fn importance(
@@ -23,9 +48,8 @@ impl Judge<'_> {
         judgement: &mut Judgement,
     ) -> Result<(), EvalError> {
         let (draws, count) = (self.options.draws.max(1), self.images.len());
-        let mut sampler =
-            ImportanceSampler::new(&self.model, options.proposal, options.samples, self.device)?;
-        let (bytes, flop) = (sampler.bytes(), sampler.flop_per_sample());
+        let mut samplers = Samplers::new(self, options.proposal, options.samples)?;
+        let (bytes, flop) = (samplers.bytes(), samplers.flop_per_sample());
         let mut all = Vec::new();
         let (mut images, mut seconds) = (0, 0.0);
         for draw in 0..draws {
@@ -46,7 +70,7 @@ impl Judge<'_> {
                     let run = (options.samples, seed, draw * count, Phase::ImportanceSampling);
                     let of = ((draw * count) as f64, (draws * count) as f64);
                     let found =
-                        judge.weigh(&mut sampler, &binary, (mean, log_variance), first..last, run, of)?;
+                        judge.weigh(&mut samplers, &binary, (mean, log_variance), first..last, run, of)?;
                     (images, seconds) = (images + found.len(), seconds + start.elapsed().as_secs_f64());
                     Ok(found)
                 })?;
@@ -89,7 +113,7 @@ impl Judge<'_> {
 
     pub(super) fn encoder_bound(&mut self) -> Result<record::EncoderBound, EvalError> {
         let (samples, count) = (self.options.encoder_samples, self.images.len());
-        let mut sampler = ImportanceSampler::new(&self.model, Proposal::Gaussian, samples, self.device)?;
+        let mut samplers = Samplers::new(self, Proposal::Gaussian, samples)?;
         let binary = self.draw(0);
         let mut encoder = None;
         let mut all = Vec::new();
@@ -102,7 +126,7 @@ impl Judge<'_> {
                 let (mean, log_variance) = encoder.as_ref().expect("made above");
                 let run = (samples, judge.spec.eval.seed ^ ENCODER_SEED, 0, Phase::EncoderBound);
                 let images = first..count.min(first + PART);
-                judge.weigh(&mut sampler, &binary, (mean, log_variance), images, run, (0.0, count as f64))
+                judge.weigh(&mut samplers, &binary, (mean, log_variance), images, run, (0.0, count as f64))
             })?);
         }
         let bounds: Vec<f64> = all.iter().map(|w: &WeightSummary| w.log_mean).collect();
@@ -112,21 +136,39 @@ impl Judge<'_> {
     /// Weights of some images, and progress as images done before and images in all.
     fn weigh(
         &mut self,
-        sampler: &mut ImportanceSampler<f32>,
+        samplers: &mut Samplers,
         binary: &[u8],
         (mean, log_variance): (&[f32], &[f32]),
         images: std::ops::Range<usize>,
         (samples, seed, number, phase): (usize, u64, usize, Phase),
         (before, of): (f64, f64),
     ) -> Result<Vec<WeightSummary>, EvalError> {
-        let (d, pixels) = (self.spec.model.latent, self.images.pixels());
-        let mut found = Vec::with_capacity(images.len());
-        for i in images {
-            let x = self.values(&binary[i * pixels..(i + 1) * pixels]);
+        let (d, pixels, first) = (self.spec.model.latent, self.images.pixels(), images.start);
+        let x = &self.values(&binary[images.start * pixels..images.end * pixels]);
+        let weigh = move |(sampler, store): &mut (ImportanceSampler<f32>, Store<f32>), i: usize| {
+            let x = &x[(i - first) * pixels..][..pixels];
             let proposal = (&mean[i * d..(i + 1) * d], &log_variance[i * d..(i + 1) * d]);
-            found.push(sampler.run(self.store, &x, proposal, samples, (seed, (number + i) as u64))?);
-            self.progress(phase, (before + (i + 1) as f64) / of)?;
-        }
-        Ok(found)
+            sampler.run(store, x, proposal, samples, (seed, (number + i) as u64))
+        };
+        let all: Vec<usize> = images.collect();
+        let mut shares = all.chunks(all.len().div_ceil(samplers.0.len()).max(1)).zip(&mut samplers.0);
+        let Some((own, sampler)) = shares.next() else { return Ok(Vec::new()) };
+        std::thread::scope(|scope| {
+            let others: Vec<_> = shares
+                .map(|(share, sampler)| {
+                    scope.spawn(move || share.iter().map(|i| weigh(sampler, *i)).collect())
+                })
+                .collect();
+            let mut found = Vec::with_capacity(all.len());
+            for i in own {
+                found.push(weigh(sampler, *i)?);
+                self.progress(phase, (before + (i + 1) as f64) / of)?;
+            }
+            for other in others {
+                let weights: Result<Vec<_>, EvalError> = other.join().expect("samplers do not panic");
+                found.extend(weights?);
+            }
+            Ok(found)
+        })
     }
 }
