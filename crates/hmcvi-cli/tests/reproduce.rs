@@ -35,6 +35,12 @@ fn rows_are_trained_in_order_and_in_pieces_and_set_beside_the_paper() {
     assert!(config.contains("table/basic-2d"), "{config}");
     let file = std::fs::read_to_string(sandbox.path().join("table/table1.json")).expect("written");
     assert_eq!(serde_json::from_str::<serde_json::Value>(&file).expect("JSON").as_array(), Some(rows));
+    let written =
+        |name: &str| std::fs::read_to_string(sandbox.path().join("table").join(name)).expect("written");
+    let curves: serde_json::Value = serde_json::from_str(&written("curves.json")).expect("JSON");
+    assert_eq!(curves["hmcvi-4"].as_array().map(Vec::len), Some(1), "the last epoch is looked at: {curves}");
+    assert_eq!(written("table1.md").lines().count(), 2 + 3);
+    assert!(sandbox.path().join("table/learning-curves-2d.png").is_file());
     // Done is done; more epochs go on with what is there.
     assert_eq!(sandbox.succeed(&arguments(&["--status"])), text);
     let mut longer = arguments(&[]);
@@ -42,6 +48,20 @@ fn rows_are_trained_in_order_and_in_pieces_and_set_beside_the_paper() {
     longer[epochs] = "3";
     let rows: serde_json::Value = serde_json::from_str(&sandbox.succeed(&longer)).expect("JSON");
     assert_eq!(rows[2]["epochs"], 3, "{rows}");
+    // A record outlives its run, and rows that were not asked for.
+    std::fs::remove_dir_all(sandbox.path().join("table/hmcvi-4")).expect("it was there");
+    let mut one = arguments(&["--status"]);
+    let asked = one.iter().position(|a| *a == "hmcvi-4,hmcvi-1").expect("rows");
+    one[asked] = "hmcvi-4";
+    let kept: serde_json::Value = serde_json::from_str(&sandbox.succeed(&one)).expect("JSON");
+    assert_eq!((&kept[1]["preset"], &kept[1]["test_bound"]), (&rows[2]["preset"], &rows[2]["test_bound"]));
+    let all: serde_json::Value = serde_json::from_str(&written("table1.json")).expect("JSON");
+    assert_eq!(all, rows);
+    // What cannot be read is not written over.
+    std::fs::write(sandbox.path().join("table/table1.json"), "[{").expect("a writable folder");
+    let said = sandbox.fail(1, &one);
+    assert!(said.contains("table1.json") && said.contains("move it away"), "{said}");
+    assert_eq!(written("table1.json"), "[{");
 }
 
 #[test]
@@ -76,4 +96,28 @@ fn other_seeds_begin_with_their_own_basic_model_and_the_best_row_is_annealed() {
     assert!(!basic["annealed_nll"].is_null() && !basic["bdmc_gap"].is_null(), "{basic}");
     assert_eq!(!hmcvi["annealed_nll"].is_null(), nll(&hmcvi) <= nll(&basic), "{hmcvi}");
     assert!(named("hmcvi-20", 2)["annealed_nll"].is_null());
+}
+
+/// The record of the table that comes with the program says the same everywhere.
+#[test]
+fn the_published_table_is_the_recorded_one() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let read = |name: &str| std::fs::read_to_string(format!("{root}/{name}")).expect("it is there");
+    assert!(
+        read("docs/results.md").contains(&read("results/table1.md")),
+        "copy results/table1.md into docs/results.md"
+    );
+    let rows: Vec<serde_json::Value> = serde_json::from_str(&read("results/table1.json")).expect("JSON");
+    let judged = rows.iter().filter(|r| r["state"] == "judged");
+    for row in judged {
+        let named = |name: &str| row[name]["mean"].as_f64().expect("nats");
+        let line = read("results/table1.md");
+        let seed = row["seed"].as_u64().filter(|s| *s > 1).map_or(String::new(), |s| format!("-seed-{s}"));
+        let start = format!("| {}{seed} |", row["preset"].as_str().expect("a name"));
+        let line = line.lines().find(|l| l.starts_with(&start)).expect("every row has a line");
+        for value in [named("test_bound"), named("nll")] {
+            assert!(line.contains(&format!("| {value:.2} |")), "{value} in {line}");
+        }
+        assert!(row["command"].as_array().is_some_and(|c| c.len() > 3), "{row}");
+    }
 }

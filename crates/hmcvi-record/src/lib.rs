@@ -13,7 +13,7 @@ pub use report::{
     Basic, ComparedRun, Comparison, Figure, FigureKind, Mark, MarkAxis, Missing, Published, REPORT_SCHEMA,
     Report, RunFacts, RunReport, RunSettings, RunState, Section,
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Version of all schemas in this crate; a reader refuses other versions.
 pub const SCHEMA: u32 = 1;
@@ -87,10 +87,12 @@ pub struct Epoch {
     /// Learning rate at its end.
     pub learning_rate: f64,
     /// Means over the epoch's images: `bound`, its terms, `acceptance_rate`, `step_size`, `alpha`,
-    /// `gradient_norm`.
+    /// `gradient_norm`. What is no number is written as null, and not there when it is read.
+    #[serde(deserialize_with = "numbers")]
     pub train: BTreeMap<String, f64>,
     /// Means over the validation images, in epochs that look at them: the same, and `energy_error`, `mass`,
     /// `acceptance_rate_1` and so on for every HMC step.
+    #[serde(deserialize_with = "some_numbers")]
     pub validation: Option<BTreeMap<String, f64>>,
     /// Images seen.
     #[serde(default)]
@@ -101,6 +103,20 @@ pub struct Epoch {
     pub skipped: u64,
     /// Images per second.
     pub images_per_second: f64,
+}
+
+type MaybeNumbers = BTreeMap<String, Option<f64>>;
+
+fn numbers<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, f64>, D::Error> {
+    MaybeNumbers::deserialize(from).map(present)
+}
+
+fn some_numbers<'de, D: Deserializer<'de>>(from: D) -> Result<Option<BTreeMap<String, f64>>, D::Error> {
+    Option::<MaybeNumbers>::deserialize(from).map(|all| all.map(present))
+}
+
+fn present(all: MaybeNumbers) -> BTreeMap<String, f64> {
+    all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
 /// Outcome of a run.

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use hmcvi_record::{Curve, LatentPoint};
 use plotters::coord::Shift;
+use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 
 use crate::ReportError;
@@ -79,8 +80,17 @@ impl Chart {
             let (r, g, b) = LINES[i % LINES.len()];
             let style = RGBColor(r, g, b).stroke_width(2);
             let points = curve.points.iter().copied().filter(|p| p.0.is_finite() && p.1.is_finite());
-            let line = chart.draw_series(LineSeries::new(points, style)).map_err(drawing)?;
-            line.label(&curve.name).legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
+            // Where colours come again, lines are dashed.
+            const DASH: (u32, u32) = (6, 4);
+            if i < LINES.len() {
+                let line = chart.draw_series(LineSeries::new(points, style)).map_err(drawing)?;
+                line.label(&curve.name).legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
+            } else {
+                let dashed = DashedLineSeries::new(points, DASH.0, DASH.1, style);
+                chart.draw_series(dashed).map_err(drawing)?.label(&curve.name).legend(move |(x, y)| {
+                    DashedPathElement::new([(x, y), (x + 18, y)], DASH.0, DASH.1, style)
+                });
+            }
         }
         chart
             .configure_series_labels()

@@ -40,3 +40,35 @@ pub(super) fn rewind(path: &Path, last: u64) -> Result<Vec<Epoch>, DirectoryErro
     atomic::write(path, epochs.iter().map(line).collect::<String>().as_bytes())?;
     Ok(epochs)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_number_is_missing_afterwards_and_nothing_else_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("metrics.jsonl");
+        let train = [("bound", -90.5), ("gradient_norm", f64::INFINITY)];
+        let epoch = |number: u64, validation: f64| Epoch {
+            epoch: number,
+            step: 10 * number,
+            seconds: 1.5,
+            learning_rate: 1e-3,
+            train: train.map(|(name, value)| (name.to_owned(), value)).into(),
+            validation: Some([("bound".to_owned(), validation)].into()),
+            images: 100,
+            divergences: 2,
+            skipped: 1,
+            images_per_second: 10.0,
+        };
+        append(&file, &epoch(1, f64::NAN)).expect("it is written");
+        append(&file, &epoch(2, -91.0)).expect("it is written");
+        let read = read(&file).expect("it is read");
+        let bound: std::collections::BTreeMap<String, f64> = [("bound".to_owned(), -90.5)].into();
+        assert_eq!(read[0], Epoch { train: bound.clone(), validation: Some([].into()), ..epoch(1, 0.0) });
+        assert_eq!(read[1], Epoch { train: bound, ..epoch(2, -91.0) });
+        // Going on after such an epoch keeps it.
+        assert_eq!(rewind(&file, 1).expect("it is read").len(), 1);
+    }
+}

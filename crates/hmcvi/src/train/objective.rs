@@ -110,7 +110,8 @@ impl<'g> Objective<'g> {
             false => gradients,
         };
         let rate = self.graph.scalar_input("learning_rate");
-        let mut program = self.graph.program().output("skipped", 1.0 - proceed).output("gradient_norm", norm);
+        let mut program = self.graph.program();
+        program = program.output("skipped", 1.0 - proceed).output("gradient_norm", proceed.select(norm, 0.0));
         for (name, sum) in self.sums() {
             program = program.output(name, sum);
         }

@@ -3,6 +3,7 @@
 
 mod overview;
 mod queue;
+mod record;
 mod row;
 mod table;
 

@@ -1,0 +1,198 @@
+//! Keep what is known of every row in `table1.json`, and how it learnt in `curves.json`. Rows whose run directories are
+//! elsewhere keep what is written there: records are small, and outlive the runs.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use hmcvi::config::PAPER_TABLE;
+use hmcvi_record::{Curve, Estimate};
+use hmcvi_report::Chart;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::row::{Row, State};
+use crate::failure::Failure;
+
+/// Points of a learning curve that are kept.
+const POINTS: usize = 100;
+/// Bounds that are further below the basic model's, in nats, are not shown.
+const DEPTH: f64 = 3.0;
+
+/// A value as a positive negative-log-likelihood, in nats.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Nats {
+    pub(super) mean: f64,
+    pub(super) se: f64,
+}
+
+impl From<&Estimate> for Nats {
+    fn from(estimate: &Estimate) -> Self {
+        Nats { mean: -estimate.mean, se: estimate.standard_error }
+    }
+}
+
+/// The record of one row.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Record {
+    pub(super) preset: String,
+    /// How far it is.
+    pub(super) state: String,
+    pub(super) test_bound: Option<Nats>,
+    pub(super) nll: Option<Nats>,
+    pub(super) annealed_nll: Option<Nats>,
+    pub(super) bdmc_gap: Option<Estimate>,
+    pub(super) k_hat_high: Option<f64>,
+    pub(super) paper_bound: f64,
+    pub(super) paper_nll: f64,
+    pub(super) epochs: u64,
+    pub(super) best_epoch: u64,
+    pub(super) batch: usize,
+    pub(super) seed: u64,
+    pub(super) learning_rate: hmcvi::train::Schedule,
+    pub(super) divergences: u64,
+    pub(super) skipped: u64,
+    pub(super) seconds: f64,
+    pub(super) device: String,
+    pub(super) command: Vec<String>,
+}
+
+fn record(row: &Row) -> Record {
+    let directory = row.directory();
+    let summary = directory.as_ref().and_then(|d| d.summary().ok());
+    let info = directory.as_ref().and_then(|d| d.info().ok());
+    let evaluation = row.evaluation();
+    let sampling = evaluation.as_ref().and_then(|e| e.importance_sampling.as_ref());
+    Record {
+        preset: row.paper.preset.into(),
+        state: match row.state() {
+            State::Missing => "missing".into(),
+            State::Training(epochs) => format!("training, {epochs} of {} epochs", row.spec.train.epochs),
+            State::Trained => "trained".into(),
+            State::Judged => "judged".into(),
+        },
+        test_bound: evaluation.as_ref().map(|e| (&e.bound).into()),
+        nll: sampling.map(|s| (&s.log_likelihood).into()),
+        annealed_nll: evaluation.as_ref().and_then(|e| Some((&e.annealing.as_ref()?.log_likelihood).into())),
+        bdmc_gap: evaluation.as_ref().and_then(|e| Some(e.bidirectional.as_ref()?.gap)),
+        k_hat_high: sampling.map(|s| s.k_hat_high),
+        paper_bound: row.paper.bound,
+        paper_nll: row.paper.nll,
+        epochs: summary.as_ref().map_or(0, |s| s.epochs),
+        best_epoch: summary.as_ref().map_or(0, |s| s.best_epoch),
+        batch: row.spec.train.batch,
+        seed: row.spec.seed,
+        learning_rate: row.spec.train.learning_rate,
+        divergences: summary.as_ref().map_or(0, |s| s.divergences),
+        skipped: summary.as_ref().map_or(0, |s| s.skipped),
+        seconds: summary.as_ref().map_or(0.0, |s| s.seconds),
+        device: info.as_ref().map_or(String::new(), |i| i.device.clone()),
+        command: info.map_or(Vec::new(), |i| i.command),
+    }
+}
+
+impl Record {
+    pub(super) fn title(&self) -> String {
+        Row::name(&self.preset, self.seed)
+    }
+
+    /// Place in the table, with other seeds behind it.
+    fn place(&self) -> (u64, Option<usize>) {
+        (self.seed, PAPER_TABLE.iter().position(|p| p.preset == self.preset))
+    }
+}
+
+/// Bound on validation images by epoch, for every row.
+type Curves = BTreeMap<String, Vec<(f64, f64)>>;
+
+fn curve(row: &Row) -> Option<Vec<(f64, f64)>> {
+    let epochs = row.directory()?.epochs().ok()?;
+    let point = |e: &hmcvi_record::Epoch| Some((e.epoch as f64, *e.validation.as_ref()?.get("bound")?));
+    let all: Vec<(f64, f64)> = epochs.iter().filter_map(point).collect();
+    let every = all.len().div_ceil(POINTS).max(1);
+    // The last one is always there.
+    let mut some: Vec<(f64, f64)> = all.iter().rev().step_by(every).copied().collect();
+    some.reverse();
+    let short = |x: f64| (x * 1e3).round() / 1e3;
+    Some(some.into_iter().map(|(epoch, bound)| (epoch, short(bound))).collect())
+}
+
+/// What is known of the rows that were asked for; all that is known is written into the folder.
+pub(super) fn collect(rows: &[Row], out: &Path) -> Result<Vec<Record>, Failure> {
+    let (table, curves) = (out.join("table1.json"), out.join("curves.json"));
+    let mut known: Vec<Record> = read(&table)?;
+    let mut learnt: Curves = read(&curves)?;
+    for row in rows {
+        let fresh = record(row);
+        let same = known.iter().position(|r| r.title() == fresh.title());
+        match same {
+            Some(i) if row.state() != State::Missing => known[i] = fresh,
+            Some(_) => (),
+            None => known.push(fresh),
+        }
+        learnt.extend(curve(row).map(|points| (row.title(), points)));
+    }
+    known.sort_by_key(Record::place);
+    if out.is_dir() {
+        let text = serde_json::to_string_pretty(&known).map_err(|e| Failure::Other(e.to_string()))?;
+        write(&table, &(text + "\n"))?;
+        write(&curves, &lines(&learnt)?)?;
+        write(&out.join("table1.md"), &super::table::markdown(&known))?;
+        charts(&known, &learnt, out)?;
+    }
+    let asked = |r: &Record| rows.iter().any(|row| row.title() == r.title());
+    Ok(known.into_iter().filter(asked).collect())
+}
+
+fn read<T: DeserializeOwned + Default>(file: &Path) -> Result<T, Failure> {
+    let broken = |e: &dyn std::fmt::Display| {
+        Failure::Other(format!("cannot read {}: {e}; move it away to begin again", file.display()))
+    };
+    match std::fs::read_to_string(file) {
+        Ok(text) => serde_json::from_str(&text).map_err(|e| broken(&e)),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(T::default()),
+        Err(e) => Err(broken(&e)),
+    }
+}
+
+fn write(file: &Path, text: &str) -> Result<(), Failure> {
+    hmcvi::run::write_whole(file, text.as_bytes())
+        .map_err(|e| Failure::Other(format!("cannot write {}: {e}", file.display())))
+}
+
+/// JSON with a line for each row.
+fn lines(curves: &Curves) -> Result<String, Failure> {
+    let line = |(name, points): (&String, &Vec<(f64, f64)>)| {
+        Ok(format!("{}: {}", serde_json::to_string(name)?, serde_json::to_string(points)?))
+    };
+    let all: Result<Vec<String>, serde_json::Error> = curves.iter().map(line).collect();
+    Ok(format!("{{\n{}\n}}\n", all.map_err(|e| Failure::Other(e.to_string()))?.join(",\n")))
+}
+
+/// A chart for each latent size: how the rows learnt, beside the basic model that they began with.
+fn charts(records: &[Record], curves: &Curves, out: &Path) -> Result<(), Failure> {
+    for latent in [2, 20] {
+        let basic = format!("basic-{latent}d");
+        let Some(level) = curves.get(&basic).and_then(|points| points.iter().map(|p| p.1).reduce(f64::max))
+        else {
+            continue;
+        };
+        let of_size = |r: &&Record| PAPER_TABLE.iter().any(|p| p.preset == r.preset && p.latent == latent);
+        let line = |r: &Record| {
+            let points = curves.get(&r.title())?.iter().filter(|p| p.1 > level - DEPTH).copied();
+            Some(Curve { name: r.title(), points: points.collect() })
+        };
+        let rows = records.iter().filter(of_size).filter(|r| r.preset != basic);
+        let mut lines: Vec<Curve> = rows.filter_map(line).filter(|c| !c.points.is_empty()).collect();
+        let Some(last) = lines.iter().flat_map(|c| &c.points).map(|p| p.0).reduce(f64::max) else { continue };
+        lines.insert(0, Curve { name: basic, points: vec![(0.0, level), (last, level)] });
+        let chart = Chart {
+            title: format!("Bound on validation images, {latent} latent dimensions"),
+            x: "epoch".into(),
+            y: "bound [nats]".into(),
+            curves: lines,
+        };
+        let file = out.join(format!("learning-curves-{latent}d"));
+        chart.save(&file).map_err(|e| Failure::Other(e.to_string()))?;
+    }
+    Ok(())
+}
