@@ -43,6 +43,8 @@ fn rows_are_trained_in_order_and_in_pieces_and_set_beside_the_paper() {
     assert!(sandbox.path().join("table/learning-curves-2d.png").is_file());
     // Done is done; more epochs go on with what is there.
     assert_eq!(sandbox.succeed(&arguments(&["--status"])), text);
+    let other = sandbox.succeed(&arguments(&["train.batch=7", "--status"]));
+    assert_eq!(other, text, "a record says what a run was made with");
     let mut longer = arguments(&[]);
     let epochs = longer.iter().position(|a| *a == "2").expect("epochs");
     longer[epochs] = "3";

@@ -58,6 +58,8 @@ pub(super) struct Record {
 
 fn record(row: &Row) -> Record {
     let directory = row.directory();
+    // What the run was made with, which the protocol may not be any more.
+    let train = directory.as_ref().and_then(|d| d.spec().ok()).map_or(row.spec.train.clone(), |s| s.train);
     let summary = directory.as_ref().and_then(|d| d.summary().ok());
     let info = directory.as_ref().and_then(|d| d.info().ok());
     let evaluation = row.evaluation();
@@ -79,9 +81,9 @@ fn record(row: &Row) -> Record {
         paper_nll: row.paper.nll,
         epochs: summary.as_ref().map_or(0, |s| s.epochs),
         best_epoch: summary.as_ref().map_or(0, |s| s.best_epoch),
-        batch: row.spec.train.batch,
+        batch: train.batch,
         seed: row.spec.seed,
-        learning_rate: row.spec.train.learning_rate,
+        learning_rate: train.learning_rate,
         divergences: summary.as_ref().map_or(0, |s| s.divergences),
         skipped: summary.as_ref().map_or(0, |s| s.skipped),
         seconds: summary.as_ref().map_or(0.0, |s| s.seconds),
