@@ -12,7 +12,7 @@ const UNSTABLE: f64 = 20.0;
 /// what longer paths promise to the others.
 const PULL: f64 = 1000.0;
 
-/// What training maximises: the mean bound, without rows that left the range of numbers.
+/// What training maximises: the mean bound, but for rows whose simulation went wrong.
 pub struct Objective<'g> {
     graph: &'g Graph,
     parameters: Vec<(String, Expr<'g>)>,
