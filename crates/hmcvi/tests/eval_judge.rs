@@ -43,7 +43,12 @@ fn model() -> (RunSpec, Store<f32>, JudgeOptions) {
 }
 
 fn run(threads: usize, watch: &mut dyn Watch) -> Result<Judgement, EvalError> {
-    let (spec, mut store, options) = model();
+    run_draws(2, threads, watch)
+}
+
+fn run_draws(draws: usize, threads: usize, watch: &mut dyn Watch) -> Result<Judgement, EvalError> {
+    let (spec, mut store, mut options) = model();
+    options.draws = draws;
     let data = Dataset::embedded().expect("embedded images");
     let images = data.test().slice(0..IMAGES).expect("there are as many");
     judge(&spec, &mut store, &images, &options, &Device::cpu(threads), watch).map(timeless)
@@ -70,6 +75,15 @@ fn any_number_of_threads_gives_the_same_bits() {
     for threads in [2, 3] {
         assert_same(&format!("{threads} threads"), &one, &run(threads, &mut ()).expect("it judges"));
     }
+}
+
+#[test]
+fn annealing_is_compared_with_importance_sampling_of_the_same_draws() {
+    let [one, two] = [1, 2].map(|draws| run_draws(draws, 2, &mut ()).expect("it judges"));
+    assert_ne!(one.log_likelihoods, two.log_likelihoods, "the second draw counts");
+    let above = |j: &Judgement| j.annealing.as_ref().and_then(|a| a.above_importance_sampling);
+    assert!(above(&one).is_some_and(|a| a.mean.is_finite()), "{one:?}");
+    assert_eq!(above(&one), above(&two));
 }
 
 /// Stops at every so many reports of progress, and keeps what is finished.

@@ -39,7 +39,14 @@ pub(super) struct Record {
     pub(super) state: String,
     pub(super) test_bound: Option<Nats>,
     pub(super) nll: Option<Nats>,
+    /// By annealed importance sampling, of some images.
     pub(super) annealed_nll: Option<Nats>,
+    /// Images that were annealed.
+    #[serde(default)]
+    pub(super) annealed_images: u64,
+    /// How far annealing is above importance sampling of the same images.
+    #[serde(default)]
+    pub(super) annealed_above: Option<Estimate>,
     pub(super) bdmc_gap: Option<Estimate>,
     pub(super) k_hat_high: Option<f64>,
     pub(super) paper_bound: f64,
@@ -64,6 +71,7 @@ fn record(row: &Row) -> Record {
     let info = directory.as_ref().and_then(|d| d.info().ok());
     let evaluation = row.evaluation();
     let sampling = evaluation.as_ref().and_then(|e| e.importance_sampling.as_ref());
+    let annealing = evaluation.as_ref().and_then(|e| e.annealing.as_ref());
     Record {
         preset: row.paper.preset.into(),
         state: match row.state() {
@@ -74,7 +82,9 @@ fn record(row: &Row) -> Record {
         },
         test_bound: evaluation.as_ref().map(|e| (&e.bound).into()),
         nll: sampling.map(|s| (&s.log_likelihood).into()),
-        annealed_nll: evaluation.as_ref().and_then(|e| Some((&e.annealing.as_ref()?.log_likelihood).into())),
+        annealed_nll: annealing.map(|a| (&a.log_likelihood).into()),
+        annealed_images: annealing.map_or(0, |a| a.images),
+        annealed_above: annealing.and_then(|a| a.above_importance_sampling),
         bdmc_gap: evaluation.as_ref().and_then(|e| Some(e.bidirectional.as_ref()?.gap)),
         k_hat_high: sampling.map(|s| s.k_hat_high),
         paper_bound: row.paper.bound,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use hmcvi::config::{PaperRow, RunSpec, preset};
+use hmcvi::eval::{AnnealingOptions, AnnealingStart};
 use hmcvi::run::RunDirectory;
 use hmcvi_record::Evaluation;
 
@@ -38,10 +39,10 @@ pub(super) enum State {
 pub(super) fn protocol(paper: &PaperRow) -> RunSpec {
     let mut spec = preset(paper.preset).unwrap_or_default();
     let (batch, epochs, first) = match (paper.latent, paper.chain.hmc_steps) {
-        (2, 0) => (200, 6000, 1e-3),
+        (2, 0) => (200, 6000, 2e-3),
         (_, 0) => (100, 2000, 1e-3),
         // Posteriors of two dimensions are narrow: at larger rates step sizes come to the edge of stability.
-        (2, _) => (500, 1000, 3e-4),
+        (2, _) => (500, 800, 3e-4),
         (_, _) => (500, 1000, 3e-3),
     };
     (spec.train.batch, spec.train.epochs, spec.train.validate_every) = (batch, epochs, 20);
@@ -106,6 +107,19 @@ impl Row {
         let basic = rows.iter().filter(same).find(|r| r.is_basic());
         let trained = |row: &Row| matches!(row.state(), State::Trained | State::Judged);
         self.is_basic() || basic.is_some_and(trained)
+    }
+
+    /// How it is annealed. Posteriors in the plane have several modes, of which the encoder may know a wrong one: chains
+    /// begin at the prior, and go slowly.
+    pub(super) fn annealing(&self) -> AnnealingOptions {
+        match self.paper.latent {
+            2 => AnnealingOptions {
+                start: AnnealingStart::Prior,
+                temperatures: 8000,
+                ..AnnealingOptions::default()
+            },
+            _ => AnnealingOptions::default(),
+        }
     }
 
     /// Whether it is to be annealed: basic rows, and of each latent size the row with the best likelihood, once all

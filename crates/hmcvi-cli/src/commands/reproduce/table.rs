@@ -4,6 +4,7 @@ use std::path::Path;
 
 use hmcvi::config::PAPER_TABLE;
 use hmcvi::vi::{Acceptance, Mass};
+use hmcvi_record::Estimate;
 use hmcvi_report::{Align, Table};
 
 use super::record::{Nats, Record, collect};
@@ -114,5 +115,24 @@ pub(super) fn markdown(records: &[Record]) -> String {
         let (bound, nll) = (value(&r.test_bound, r.paper_bound), value(&r.nll, r.paper_nll));
         text += &format!("| {} | {settings} | {bound} | {nll} |\n", r.title());
     }
-    text
+    text + &annealed(records)
+}
+
+/// How far the likelihoods of the rows that were annealed can be trusted.
+fn annealed(records: &[Record]) -> String {
+    let pair = |e: &Option<Estimate>| {
+        e.as_ref().map_or("-".into(), |e| format!("{:.3} ± {:.3}", e.mean, e.standard_error))
+    };
+    let line = |r: &Record| {
+        let nll = r.annealed_nll.as_ref()?;
+        let (above, gap) = (pair(&r.annealed_above), pair(&r.bdmc_gap));
+        Some(format!("| {} | {} | {:.2} | {above} | {gap} |\n", r.title(), r.annealed_images, nll.mean))
+    };
+    let lines: String = records.iter().filter_map(line).collect();
+    if lines.is_empty() {
+        return lines;
+    }
+    let head =
+        "| row | annealed images | annealed NLL | better than importance sampling by | bidirectional gap |";
+    format!("\n{head}\n|---|---|---|---|---|\n{lines}")
 }

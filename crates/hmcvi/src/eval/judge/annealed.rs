@@ -3,6 +3,7 @@
 use hmcvi_record as record;
 use serde::{Deserialize, Serialize};
 
+use super::blocks::Blocks;
 use super::{Judge, Judgement, Phase, finite_estimate};
 use crate::eval::annealing::{Annealer, AnnealingOptions, AnnealingSchedule, AnnealingStart};
 use crate::eval::bidirectional::{Sandwich, sandwich, simulate};
@@ -22,45 +23,39 @@ struct Block {
 }
 
 impl Judge<'_> {
+    /// Anneals the first draws of some images, and compares with what importance sampling found for them.
     pub(super) fn annealing(
         &mut self,
         options: AnnealingOptions,
         images: usize,
+        sampled: Option<&[f64]>,
         judgement: &mut Judgement,
     ) -> Result<(), EvalError> {
-        let mut annealer = Annealer::<f32>::new(&self.model, options, self.device)?;
         let x = self.values(&self.draw(0)[..images * self.images.pixels()]);
-        let (pixels, points) = (self.images.pixels(), annealer.points());
-        let sizes = self.step_sizes("annealing step sizes", &mut annealer, &x)?;
-        let (mut all, mut acceptance): (Vec<WeightSummary>, f64) = (Vec::new(), 0.0);
-        for (block, x) in x.chunks(points * pixels).enumerate() {
-            let first = block * points;
-            let found: Block = self.part(&format!("annealing {first}"), |judge| {
-                let seed = judge.spec.eval.seed ^ ANNEALING_SEED;
-                let (watch, done) = (&mut *judge.watch, first as f64 / images as f64);
-                let part = (x.len() / pixels) as f64 / images as f64;
-                let mut look = |share| watch.progress(Phase::Annealing, done + part * share).is_break();
-                let (weights, acceptance) =
-                    annealer.forward(judge.store, (x, first), &sizes, seed, &mut look)?;
-                let summary = |chains: Vec<f64>| {
-                    let mut weights = Weights::new(chains.len());
-                    chains.into_iter().for_each(|w| weights.add(w));
-                    weights.summary()
-                };
-                Ok(Block { weights: weights.into_iter().map(summary).collect(), acceptance })
-            })?;
-            acceptance += found.acceptance * found.weights.len() as f64 / images as f64;
-            all.extend(found.weights);
-        }
+        let mut annealers = self.workers(|device| Annealer::<f32>::new(&self.model, options, device))?;
+        let sizes = self.step_sizes("annealing step sizes", &mut annealers[0].0, &x)?;
+        let (pixels, seed, size) =
+            (self.images.pixels(), self.spec.eval.seed ^ ANNEALING_SEED, annealers[0].0.points());
+        let blocks = Blocks { name: "annealing", phase: Phase::Annealing, points: images, size };
+        let found = blocks.work(self.watch, &mut annealers, |(annealer, store), block, look| {
+            let data = (&x[block.start * pixels..block.end * pixels], block.start);
+            let (weights, acceptance) = annealer.forward(store, data, &sizes, seed, look)?;
+            let summary = |chains: Vec<f64>| {
+                let mut weights = Weights::new(chains.len());
+                chains.into_iter().for_each(|w| weights.add(w));
+                weights.summary()
+            };
+            Ok(Block { weights: weights.into_iter().map(summary).collect(), acceptance })
+        })?;
+        let of_block = |b: &Block| b.acceptance * b.weights.len() as f64 / images as f64;
+        let acceptance = found.iter().map(of_block).sum();
+        let all: Vec<WeightSummary> = found.into_iter().flat_map(|b| b.weights).collect();
         let likelihoods: Vec<f64> = all.iter().map(|w| w.log_mean).collect();
         for (image, likelihood) in judgement.images.iter_mut().zip(&likelihoods) {
             image.annealed = Some(*likelihood).filter(|l| l.is_finite());
         }
-        // Importance sampling averages over draws, annealing has the first only: equal draws are compared.
-        let same = self.options.importance.filter(|_| self.options.draws <= 1);
-        let above = same.map(|_| {
-            let pairs = likelihoods.iter().zip(&judgement.log_likelihoods);
-            finite_estimate(&pairs.map(|(a, i)| a - i).collect::<Vec<_>>())
+        let above = sampled.map(|sampled| {
+            finite_estimate(&likelihoods.iter().zip(sampled).map(|(a, s)| a - s).collect::<Vec<_>>())
         });
         judgement.annealing = Some(record::Annealing {
             settings: settings(&options),
@@ -81,21 +76,17 @@ impl Judge<'_> {
         let seed = self.spec.eval.seed;
         let simulated =
             simulate::<f32>(&self.model, self.store, points, seed ^ SIMULATION_SEED, self.device)?;
-        let mut annealer = Annealer::<f32>::new(&self.model, options, self.device)?;
-        let (pixels, d, together) = (self.images.pixels(), self.spec.model.latent, annealer.points());
-        let sizes = self.step_sizes("bidirectional step sizes", &mut annealer, &simulated.x)?;
-        let mut all: Vec<Sandwich> = Vec::new();
-        let blocks = simulated.x.chunks(together * pixels).zip(simulated.z.chunks(together * d));
-        for (block, (x, z)) in blocks.enumerate() {
-            let first = block * together;
-            all.extend(self.part(&format!("bidirectional {first}"), |judge| {
-                let (watch, done) = (&mut *judge.watch, first as f64 / points as f64);
-                let part = (z.len() / d) as f64 / points as f64;
-                let mut look = |share| watch.progress(Phase::Bidirectional, done + part * share).is_break();
-                let data = (x, z, first);
-                sandwich(&mut annealer, judge.store, data, &sizes, seed ^ SANDWICH_SEED, &mut look)
-            })?);
-        }
+        let mut annealers = self.workers(|device| Annealer::<f32>::new(&self.model, options, device))?;
+        let (pixels, d, size) = (self.images.pixels(), self.spec.model.latent, annealers[0].0.points());
+        let sizes = self.step_sizes("bidirectional step sizes", &mut annealers[0].0, &simulated.x)?;
+        let blocks = Blocks { name: "bidirectional", phase: Phase::Bidirectional, points, size };
+        let found: Vec<Vec<Sandwich>> =
+            blocks.work(self.watch, &mut annealers, |(annealer, store), block, look| {
+                let (x, z) = (&simulated.x[block.start * pixels..], &simulated.z[block.start * d..]);
+                let data = (&x[..block.len() * pixels], &z[..block.len() * d], block.start);
+                sandwich(annealer, store, data, &sizes, seed ^ SANDWICH_SEED, look)
+            })?;
+        let all: Vec<Sandwich> = found.into_iter().flatten().collect();
         let of = |f: fn(&Sandwich) -> f64| finite_estimate(&all.iter().map(f).collect::<Vec<_>>());
         Ok(record::Bidirectional {
             settings: settings(&options),

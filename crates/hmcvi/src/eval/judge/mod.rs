@@ -2,6 +2,7 @@
 //! judgement finished is not computed again.
 
 mod annealed;
+mod blocks;
 mod chain;
 mod posterior;
 mod sampled;
@@ -226,15 +227,18 @@ impl Judge<'_> {
         for (image, bound) in judgement.images.iter_mut().zip(&judgement.bounds) {
             image.bound = bound.is_finite().then_some(*bound);
         }
-        if let Some(importance) = options.importance {
-            self.timed(Phase::ImportanceSampling, |judge| judge.importance(importance, &mut judgement))?;
-        }
+        let sampled = match options.importance {
+            Some(importance) => Some(
+                self.timed(Phase::ImportanceSampling, |judge| judge.importance(importance, &mut judgement))?,
+            ),
+            None => None,
+        };
         if options.encoder_samples > 0 {
             judgement.encoder_bound = Some(self.timed(Phase::EncoderBound, Self::encoder_bound)?);
         }
         if let Some((annealing, images)) = options.annealing {
             self.timed(Phase::Annealing, |judge| {
-                judge.annealing(annealing, images.min(count), &mut judgement)
+                judge.annealing(annealing, images.min(count), sampled.as_deref(), &mut judgement)
             })?;
         }
         if let Some((annealing, points)) = options.bidirectional {
@@ -267,15 +271,26 @@ impl Judge<'_> {
         name: &str,
         compute: impl FnOnce(&mut Self) -> Result<R, EvalError>,
     ) -> Result<R, EvalError> {
-        let known = self.watch.recall(name).and_then(|value| serde_json::from_value(value).ok());
-        if let Some(value) = known {
+        if let Some(value) = blocks::recall(self.watch, name) {
             return Ok(value);
         }
         let value = compute(self)?;
-        if let Ok(json) = serde_json::to_value(&value) {
-            self.watch.keep(name, &json)?;
-        }
+        blocks::keep(self.watch, name, &value)?;
         Ok(value)
+    }
+
+    /// Workers side by side, each with the parameters. One uses all cores of a processor; a graphics card works for some
+    /// while the results of others are looked at here.
+    fn workers<W>(
+        &self,
+        make: impl Fn(&Device) -> Result<W, EvalError>,
+    ) -> Result<Vec<(W, Store<f32>)>, EvalError> {
+        let queues = self.device.queues();
+        let worker = |_| {
+            let device = if queues > 1 { &self.device.beside(queues)? } else { self.device };
+            Ok((make(device)?, self.store.clone()))
+        };
+        (0..queues).map(worker).collect()
     }
 
     fn progress(&mut self, phase: Phase, share: f64) -> Result<(), EvalError> {

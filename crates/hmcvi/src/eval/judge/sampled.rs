@@ -6,6 +6,7 @@ use hmcvi_graph::Store;
 use hmcvi_record as record;
 
 use super::{ImportanceOptions, Judge, Judgement, Phase, finite_estimate, means_of_images};
+use crate::device::Device;
 use crate::eval::importance::{ImportanceSampler, Proposal};
 use crate::eval::{EvalError, WeightSummary};
 
@@ -17,18 +18,13 @@ const ENCODER_SEED: u64 = 0xe9c0;
 /// Values above this say that an image's estimate is not to be trusted.
 const HIGH_K_HAT: f64 = 0.7;
 
-/// Samplers that work side by side, each with the parameters. One uses all cores of a processor; a graphics card
-/// works on the samples of some images while the weights of others are summed up here.
+/// Samplers that work side by side, each with the parameters.
 struct Samplers(Vec<(ImportanceSampler<f32>, Store<f32>)>);
 
 impl Samplers {
     fn new(judge: &Judge<'_>, proposal: Proposal, samples: usize) -> Result<Self, EvalError> {
-        let queues = judge.device.queues();
-        let sampler = |_| {
-            let device = if queues > 1 { &judge.device.beside(queues)? } else { judge.device };
-            Ok((ImportanceSampler::new(&judge.model, proposal, samples, device)?, judge.store.clone()))
-        };
-        (0..queues).map(sampler).collect::<Result<_, EvalError>>().map(Samplers)
+        let sampler = |device: &Device| ImportanceSampler::new(&judge.model, proposal, samples, device);
+        judge.workers(sampler).map(Samplers)
     }
 
     /// Bytes of working memory.
@@ -42,11 +38,12 @@ impl Samplers {
 }
 
 impl Judge<'_> {
+    /// Samples `log p(x)` of all images, and gives that of their first draws.
     pub(super) fn importance(
         &mut self,
         options: ImportanceOptions,
         judgement: &mut Judgement,
-    ) -> Result<(), EvalError> {
+    ) -> Result<Vec<f64>, EvalError> {
         let (draws, count) = (self.options.draws.max(1), self.images.len());
         let mut samplers = Samplers::new(self, options.proposal, options.samples)?;
         let (bytes, flop) = (samplers.bytes(), samplers.flop_per_sample());
@@ -108,7 +105,7 @@ impl Judge<'_> {
             bytes: bytes as u64,
         });
         judgement.log_likelihoods = likelihoods;
-        Ok(())
+        Ok(all[..count].iter().map(|w| w.log_mean).collect())
     }
 
     pub(super) fn encoder_bound(&mut self) -> Result<record::EncoderBound, EvalError> {

@@ -1,0 +1,75 @@
+//! Compare likelihoods of a trained model with integrals over its latent plane.
+#![allow(missing_docs, reason = "tests are named for what they guard")]
+
+use hmcvi::data::{Dataset, fixed_draw};
+use hmcvi::device::Device;
+use hmcvi::eval::{AnnealingOptions, ImportanceOptions, JudgeOptions, judge};
+use hmcvi::model::Vae;
+use hmcvi::run::Builtin;
+use hmcvi_graph::{CpuOptions, Graph, Run};
+
+/// Test images whose posteriors the encoder finds; for others both estimates see another mode than the highest.
+const IMAGES: std::ops::Range<usize> = 4..8;
+/// Prior mass outside of this square is below 1e-4, and posteriors are some hundredths wide.
+const SIDE: f64 = 4.0;
+const SPACING: f64 = 0.02;
+const ROWS: usize = 1000;
+/// What single precision and the midpoint rule leave uncertain.
+const ROUNDING: f64 = 0.01;
+
+/// `log ∫ p(x, z) dz` of every image, by the midpoint rule.
+fn integrals(builtin: &mut Builtin, x: &[Vec<f32>]) -> Vec<f64> {
+    let graph = Graph::new();
+    let vae = Vae::new(&graph, &builtin.spec.model, x[0].len());
+    let energy = vae.potential(graph.batch_input("x", x[0].len())).energy(graph.batch_input("z", 2));
+    let program = graph.program().output("energy", energy).compile().expect("it compiles");
+    let mut executable = program.on_cpu::<f32>(CpuOptions { threads: 2, ..CpuOptions::for_rows(ROWS) });
+    let count = (2.0 * SIDE / SPACING) as usize;
+    let middle = |i: usize| (-SIDE + (i as f64 + 0.5) * SPACING) as f32;
+    let points: Vec<[f32; 2]> = (0..count * count).map(|i| [middle(i / count), middle(i % count)]).collect();
+    x.iter()
+        .map(|x| {
+            let x = x.repeat(ROWS);
+            let mut joint: Vec<f64> = Vec::with_capacity(points.len());
+            for z in points.chunks(ROWS) {
+                let inputs: &[(&str, &[f32])] = &[("x", &x), ("z", z.as_flattened())];
+                let run = Run { rows: z.len(), inputs, ..Run::default() };
+                executable.run(&mut builtin.checkpoint.store, &run).expect("it runs");
+                let energies = executable.output("energy").expect("an output");
+                joint.extend(energies.iter().map(|e| -f64::from(*e)));
+            }
+            let highest = joint.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            highest + (joint.iter().map(|l| (l - highest).exp()).sum::<f64>() * SPACING * SPACING).ln()
+        })
+        .collect()
+}
+
+#[test]
+fn likelihoods_of_the_builtin_model_are_those_of_quadrature() {
+    let mut builtin = Builtin::open().expect("it is part of the library");
+    let images = Dataset::embedded().expect("embedded").test().slice(IMAGES).expect("some images");
+    let mut options = JudgeOptions::new(&builtin.spec);
+    options.draws = 1;
+    options.importance = Some(ImportanceOptions::new(5000));
+    let annealing = AnnealingOptions { temperatures: 300, ..AnnealingOptions::default() };
+    options.annealing = Some((annealing, images.len()));
+    let data = &builtin.spec.data;
+    let binary = fixed_draw(&images, data.binarisation, data.pixel_scale, options.images_seed, 0);
+    let x: Vec<Vec<f32>> =
+        binary.chunks(images.pixels()).map(|x| x.iter().map(|b| f32::from(*b)).collect()).collect();
+    let exact = integrals(&mut builtin, &x);
+    let Builtin { spec, checkpoint, .. } = &mut builtin;
+    let found =
+        judge(spec, &mut checkpoint.store, &images, &options, &Device::cpu(2), &mut ()).expect("it judges");
+    let annealing = found.annealing.as_ref().expect("it was asked for");
+    for (image, exact) in found.images.iter().zip(&exact) {
+        let sampled = image.log_likelihood.expect("it was sampled") - exact;
+        let annealed = image.annealed.expect("it was annealed") - exact;
+        // The relative error of a mean of weights is 1 / sqrt(effective sample size).
+        let error = image.effective_sample_size.expect("it was sampled").powf(-0.5);
+        assert!(sampled.abs() < 5.0 * error + ROUNDING, "{image:?}, not {exact}");
+        // Weights of chains are log-normal, nearly.
+        let error = (annealing.log_weight_variance.exp_m1() / 16.0).sqrt();
+        assert!(annealed.abs() < 5.0 * error + ROUNDING, "{image:?}, not {exact}, error {error}");
+    }
+}
