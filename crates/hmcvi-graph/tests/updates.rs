@@ -6,8 +6,10 @@ mod common;
 use common::assert_close;
 use hmcvi_graph::{CpuOptions, Executable, Expr, Graph, Run, Store};
 
-/// Runs a program with updates `steps` times and returns the parameters and the last outputs.
+/// A program with updates, its parameters and the last outputs.
 struct Updates {
+    #[cfg(feature = "cuda")]
+    program: hmcvi_graph::Program,
     store: Store<f64>,
     executable: Executable<f64>,
 }
@@ -15,11 +17,21 @@ struct Updates {
 impl Updates {
     fn new(program: hmcvi_graph::ProgramBuilder<'_>, store: Store<f64>) -> Self {
         let program = program.compile().expect("the program is well formed");
-        Updates { store, executable: program.on_cpu(CpuOptions { threads: 2, ..CpuOptions::for_rows(3) }) }
+        let executable = program.on_cpu(CpuOptions { threads: 2, ..CpuOptions::for_rows(3) });
+        Updates {
+            #[cfg(feature = "cuda")]
+            program,
+            store,
+            executable,
+        }
     }
 
     fn run(&mut self, run: &Run<'_, f64>) {
+        #[cfg(feature = "cuda")]
+        let before = self.store.clone();
         self.executable.run(&mut self.store, run).expect("everything is given");
+        #[cfg(feature = "cuda")]
+        common::on_cuda::compare_updates(&self.program, &before, run, &self.store, &self.executable);
     }
 
     fn parameter(&self, name: &str) -> &[f64] {

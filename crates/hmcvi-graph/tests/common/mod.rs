@@ -2,7 +2,7 @@
 #![allow(dead_code, missing_docs, unreachable_pub, reason = "each test file uses a part of this")]
 
 #[cfg(feature = "cuda")]
-mod on_cuda;
+pub mod on_cuda;
 
 use hmcvi_graph::{CpuOptions, Executable, Expr, Graph, Program, Real, Run, Shape, Store};
 use proptest::strategy::Strategy;

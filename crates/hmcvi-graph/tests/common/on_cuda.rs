@@ -2,10 +2,10 @@
 
 use std::cell::{Cell, OnceCell};
 
-use hmcvi_graph::cuda::{CudaDevice, CudaOptions, CudaRun, CudaStore, Precision};
-use hmcvi_graph::{CpuOptions, Program, Real, Run};
+use hmcvi_graph::cuda::{CudaDevice, CudaExecutable, CudaOptions, CudaRun, CudaStore, Precision};
+use hmcvi_graph::{CpuOptions, Executable, Program, Real, Run, Store};
 
-use super::Point;
+use super::{Point, assert_close};
 
 /// Programs of each test that are compared: compiling their kernels takes about a second.
 const PROGRAMS: usize = 12;
@@ -15,24 +15,63 @@ thread_local! {
     static COMPARED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Requires all outputs to agree in f32 as far as rounding allows.
-pub fn compare<T: Real>(program: &Program, names: &[String], point: &Point<T>) {
+/// The card, if there is one and this test has not compared enough programs yet.
+fn device() -> Option<CudaDevice> {
     let device = DEVICE.with(|device| device.get_or_init(|| CudaDevice::new(0).ok()).clone());
     let number = COMPARED.with(|n| n.replace(n.get() + 1));
-    let Some(device) = device.filter(|_| number < PROGRAMS) else { return };
+    device.filter(|_| number < PROGRAMS)
+}
+
+/// The run with narrower inputs.
+fn run_on_cuda<T: Real>(
+    executable: &mut CudaExecutable,
+    store: &mut CudaStore,
+    rows: usize,
+    inputs: impl Iterator<Item = (impl AsRef<str>, impl AsRef<[T]>)>,
+) {
+    let narrow = |v: &[T]| v.iter().map(|x| x.to_f64() as f32).collect();
+    let inputs: Vec<(String, Vec<f32>)> =
+        inputs.map(|(name, v)| (name.as_ref().to_owned(), narrow(v.as_ref()))).collect();
+    let inputs: Vec<(&str, &[f32])> = inputs.iter().map(|(name, v)| (name.as_str(), v.as_slice())).collect();
+    executable
+        .run(store, &CudaRun { rows, inputs: &inputs, ..CudaRun::default() })
+        .expect("it fits the program");
+}
+
+/// Requires a run with updates to give the outputs and the parameters of the processor.
+pub fn compare_updates(
+    program: &Program,
+    before: &Store<f64>,
+    run: &Run<'_, f64>,
+    after: &Store<f64>,
+    processor: &Executable<f64>,
+) {
+    let Some(device) = device() else { return };
+    let options = CudaOptions { precision: Precision::F32, ..CudaOptions::for_rows(run.rows) };
+    let mut executable = program.on_cuda(&device, &options).expect("it compiles");
+    let mut store = CudaStore::upload(&device, &before.convert()).expect("there is room");
+    run_on_cuda(&mut executable, &mut store, run.rows, run.inputs.iter().copied());
+    let wide = |values: &[f32]| -> Vec<f64> { values.iter().map(|x| f64::from(*x)).collect() };
+    for name in program.output_names() {
+        let found = wide(&executable.output(name).expect("it is an output"));
+        assert_close(name, &found, processor.output(name).expect("it is an output"), 1e-5);
+    }
+    let found = store.download().expect("it is there");
+    for (name, tensor) in after.iter() {
+        let found = wide(&found.get(name).expect("it was uploaded").values);
+        assert_close(name, &found, &tensor.values, 1e-5);
+    }
+}
+
+/// Requires all outputs to agree in f32 as far as rounding allows.
+pub fn compare<T: Real>(program: &Program, names: &[String], point: &Point<T>) {
+    let Some(device) = device() else { return };
     let (exact, rounded) =
         (outputs::<f64, T>(program, names, point), outputs::<f32, T>(program, names, point));
     let options = CudaOptions { precision: Precision::F32, ..CudaOptions::for_rows(point.rows) };
     let mut executable = program.on_cuda(&device, &options).expect("it compiles");
     let mut store = CudaStore::upload(&device, &point.store.convert()).expect("there is room");
-    let inputs: Vec<(&str, Vec<f32>)> = point
-        .inputs
-        .iter()
-        .map(|(name, v)| (name.as_str(), v.iter().map(|x| x.to_f64() as f32).collect()))
-        .collect();
-    let inputs: Vec<(&str, &[f32])> = inputs.iter().map(|(name, v)| (*name, v.as_slice())).collect();
-    let run = CudaRun { rows: point.rows, inputs: &inputs, ..CudaRun::default() };
-    executable.run(&mut store, &run).expect("the point fits the program");
+    run_on_cuda(&mut executable, &mut store, point.rows, point.inputs.iter().map(|(name, v)| (name, v)));
     for ((name, exact), rounded) in names.iter().zip(exact).zip(rounded) {
         let found = executable.output(name).expect("it is an output");
         assert_eq!(found.len(), exact.len(), "{name} on the card");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use hmcvi::config::PAPER_TABLE;
-use hmcvi_record::{Curve, Estimate};
+use hmcvi_record::{AnnealingSettings, Curve, Estimate};
 use hmcvi_report::Chart;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -44,6 +44,9 @@ pub(super) struct Record {
     /// Images that were annealed.
     #[serde(default)]
     pub(super) annealed_images: u64,
+    /// How: temperatures, and where chains begin.
+    #[serde(default)]
+    pub(super) annealed_by: Option<AnnealingSettings>,
     /// How far annealing is above importance sampling of the same images.
     #[serde(default)]
     pub(super) annealed_above: Option<Estimate>,
@@ -84,6 +87,7 @@ fn record(row: &Row) -> Record {
         nll: sampling.map(|s| (&s.log_likelihood).into()),
         annealed_nll: annealing.map(|a| (&a.log_likelihood).into()),
         annealed_images: annealing.map_or(0, |a| a.images),
+        annealed_by: annealing.map(|a| a.settings.clone()),
         annealed_above: annealing.and_then(|a| a.above_importance_sampling),
         bdmc_gap: evaluation.as_ref().and_then(|e| Some(e.bidirectional.as_ref()?.gap)),
         k_hat_high: sampling.map(|s| s.k_hat_high),

@@ -126,13 +126,15 @@ fn annealed(records: &[Record]) -> String {
     let line = |r: &Record| {
         let nll = r.annealed_nll.as_ref()?;
         let (above, gap) = (pair(&r.annealed_above), pair(&r.bdmc_gap));
-        Some(format!("| {} | {} | {:.2} | {above} | {gap} |\n", r.title(), r.annealed_images, nll.mean))
+        let how =
+            r.annealed_by.as_ref().map_or("-".into(), |s| format!("{} from the {}", s.temperatures, s.start));
+        let (title, images) = (r.title(), r.annealed_images);
+        Some(format!("| {title} | {images} | {how} | {:.2} | {above} | {gap} |\n", nll.mean))
     };
     let lines: String = records.iter().filter_map(line).collect();
     if lines.is_empty() {
         return lines;
     }
-    let head =
-        "| row | annealed images | annealed NLL | better than importance sampling by | bidirectional gap |";
-    format!("\n{head}\n|---|---|---|---|---|\n{lines}")
+    let head = "| row | annealed images | temperatures | annealed NLL | better than importance sampling by | bidirectional gap |";
+    format!("\n{head}\n|---|---|---|---|---|---|\n{lines}")
 }
