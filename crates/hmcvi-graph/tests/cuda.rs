@@ -5,38 +5,15 @@
 mod common;
 #[path = "common/reference.rs"]
 mod reference;
-#[path = "common/training.rs"]
-mod training;
 
-use std::io::Write;
-
+use common::on_cuda::{DIVISIONS, card, exact};
 use common::{Draws, Function, Point, assert_close, check, error};
 use hmcvi_graph::cuda::{
-    CudaData, CudaDevice, CudaError, CudaIndex, CudaIndices, CudaOptions, CudaRun, CudaStore, Precision,
+    CudaData, CudaDevice, CudaError, CudaIndex, CudaIndices, CudaOptions, CudaRun, CudaStore,
 };
 use hmcvi_graph::{CpuOptions, Expr, Graph, Program, Run, RunError, Shape, Store};
 use proptest::prelude::*;
 use reference::Recipe;
-use training::model::{self, Sizes};
-
-/// The GPU, or a note that there is none.
-fn device() -> Option<CudaDevice> {
-    match CudaDevice::new(0) {
-        Ok(device) => Some(device),
-        Err(why) => {
-            // Not by a macro, whose output tests that pass do not show.
-            let _ = writeln!(std::io::stderr(), "skipped: no CUDA device ({why})");
-            None
-        }
-    }
-}
-
-/// Ways to divide rows: as usual, and every other.
-const DIVISIONS: [(usize, usize); 5] = [(0, 0), (1, 1), (1, 2), (1, 8), (2, 1)];
-
-fn exact(rows: usize, (row_tiles, cluster): (usize, usize)) -> CudaOptions {
-    CudaOptions { precision: Precision::F32, row_tiles, cluster, history: 64, ..CudaOptions::for_rows(rows) }
-}
 
 fn outputs(values: &[Expr<'_>]) -> (Program, Vec<String>) {
     let names: Vec<String> = (0..values.len()).map(|i| format!("output {i}")).collect();
@@ -95,7 +72,7 @@ fn compare(device: &CudaDevice, values: &[Expr<'_>], point: &Point<f64>, options
 
 #[test]
 fn random_programs_give_the_values_of_the_cpu() {
-    let Some(device) = device() else { return };
+    let Some(device) = card() else { return };
     let choice = prop::array::uniform4(any::<u16>());
     let strategy = (prop::collection::vec(choice, 20..60), 0usize..6, 0usize..5, any::<u64>());
     check(71, 40, strategy, |(choices, rows, division, seed)| {
@@ -108,7 +85,7 @@ fn random_programs_give_the_values_of_the_cpu() {
 
 #[test]
 fn derivatives_of_random_programs_are_those_of_the_cpu() {
-    let Some(device) = device() else { return };
+    let Some(device) = card() else { return };
     let choice = prop::array::uniform4(any::<u16>());
     let strategy = (prop::collection::vec(choice, 15..40), 0usize..4, 0usize..5, any::<u64>());
     check(72, 25, strategy, |(choices, rows, division, seed)| {
@@ -126,7 +103,7 @@ fn derivatives_of_random_programs_are_those_of_the_cpu() {
 
 #[test]
 fn products_of_all_sizes() {
-    let Some(device) = device() else { return };
+    let Some(device) = card() else { return };
     let sizes = [
         [1, 1, 1],
         [2, 1, 2],
@@ -175,7 +152,7 @@ fn products_of_all_sizes() {
 
 #[test]
 fn draws_are_those_of_the_cpu() {
-    let Some(device) = device() else { return };
+    let Some(device) = card() else { return };
     let graph = Graph::new();
     let bytes = graph.gather("data", "index", 45);
     let (normal, uniform) = (graph.normal(3, 70), graph.uniform(9, 45));
@@ -225,7 +202,7 @@ fn draws_are_those_of_the_cpu() {
 
 #[test]
 fn what_is_not_a_number_is_treated_as_on_the_cpu() {
-    let Some(device) = device() else { return };
+    let Some(device) = card() else { return };
     let graph = Graph::new();
     let (a, b) = (graph.batch_input("a", 1), graph.batch_input("b", 1));
     let values = [
@@ -272,7 +249,7 @@ fn what_is_not_a_number_is_treated_as_on_the_cpu() {
 
 #[test]
 fn sums_over_rows_are_used_in_later_row_stages_and_shorter_batches_run_too() {
-    let Some(device) = device() else { return };
+    let Some(device) = card() else { return };
     let graph = Graph::new();
     let x = graph.batch_input("x", 3);
     let w = graph.parameter("w", 3, 4);
@@ -315,7 +292,7 @@ fn sums_over_rows_are_used_in_later_row_stages_and_shorter_batches_run_too() {
 
 #[test]
 fn updates_see_the_old_values_and_the_history_has_every_run() {
-    let Some(device) = device() else { return };
+    let Some(device) = card() else { return };
     let graph = Graph::new();
     let (p, q) = (graph.parameter("p", 2, 3), graph.parameter("q", 2, 3));
     let rate = graph.scalar_input("rate");
@@ -361,7 +338,7 @@ fn updates_see_the_old_values_and_the_history_has_every_run() {
 
 #[test]
 fn runs_that_cannot_start_say_why() {
-    let Some(device) = device() else { return };
+    let Some(device) = card() else { return };
     let graph = Graph::new();
     let x = graph.batch_input("x", 2);
     let w = graph.parameter("w", 2, 1);
@@ -380,125 +357,4 @@ fn runs_that_cannot_start_say_why() {
     assert!(matches!(fails(4, &[]), RunError::Missing { kind: "input", .. }));
     assert!(matches!(fails(4, &[("x", &values[..6])]), RunError::Size { found: 6, expected: 8, .. }));
     assert!(matches!(fails(4, &[("x", &values)]), RunError::Missing { kind: "parameter", .. }));
-}
-
-/// A training run on the GPU, of the steps that [`training::Trainer`] takes on the CPU.
-struct GpuTrainer {
-    executable: hmcvi_graph::cuda::CudaExecutable,
-    store: CudaStore,
-    images: CudaData,
-    step: u64,
-}
-
-impl GpuTrainer {
-    fn new(device: &CudaDevice, sizes: Sizes, store: &Store<f32>, options: &CudaOptions) -> Self {
-        GpuTrainer {
-            executable: model::training_step(sizes)
-                .on_cuda(device, options)
-                .unwrap_or_else(|why| panic!("{why}")),
-            store: CudaStore::upload(device, store).expect("there is memory"),
-            images: CudaData::upload(device, &training::images(sizes)).expect("there is memory"),
-            step: 0,
-        }
-    }
-
-    fn step(&mut self, rows: usize) {
-        let images = training::IMAGES as u64;
-        let batch: Vec<u32> = (0..rows as u64).map(|i| ((i * 7 + self.step * 31) % images) as u32).collect();
-        let run = CudaRun {
-            rows,
-            inputs: &[("learning_rate", &[0.01]), ("count", &[self.step as f32 + 1.0])],
-            data: &[("images", &self.images)],
-            indices: &[("batch", CudaIndices::Host(&batch))],
-            seed: 42,
-            step: self.step,
-            row_offset: 0,
-        };
-        self.executable.run(&mut self.store, &run).expect("everything is given");
-        self.step += 1;
-    }
-}
-
-/// Errors of the gradients after one step, for the worst tensor: the largest relative to its largest value, and
-/// the norm relative to its norm.
-fn gradient_errors(found: &Store<f32>, expected: &Store<f64>) -> (f64, f64) {
-    let worse = |a: f64, b: f64| if b > a || b.is_nan() { b } else { a };
-    let mut worst = (0f64, 0f64);
-    for (name, t) in expected.iter().filter(|(name, _)| name.starts_with("adam.m.")) {
-        let scale = t.values.iter().fold(0f64, |a, b| a.max(b.abs()));
-        let values = &found.get(name).expect("it is there").values;
-        let differences = || values.iter().zip(&t.values).map(|(f, e)| (f64::from(*f) - e).abs());
-        let norm = |squares: f64| squares.sqrt();
-        let relative = norm(differences().map(|d| d * d).sum()) / norm(t.values.iter().map(|e| e * e).sum());
-        worst = (differences().map(|d| d / scale).fold(worst.0, worse), worse(worst.1, relative));
-    }
-    worst
-}
-
-/// Compares the gradient of the bound with the CPU's in f64, in both precisions and all divisions of rows.
-fn check_gradient(sizes: Sizes, rows: usize, start: &Store<f32>) {
-    let Some(device) = device() else { return };
-    let options = CpuOptions { threads: 2, ..CpuOptions::for_rows(rows) };
-    let mut cpu =
-        training::Trainer::<f64>::new(&model::training_step(sizes), options, sizes, start.convert());
-    let bound = cpu.step(rows);
-    for division in DIVISIONS {
-        for precision in [Precision::F32, Precision::Tf32] {
-            let options = CudaOptions { precision, ..exact(rows, division) };
-            let mut gpu = GpuTrainer::new(&device, sizes, start, &options);
-            gpu.step(rows);
-            let found = f64::from(gpu.executable.output("bound").expect("an output")[0]);
-            let (largest, norm) = gradient_errors(&gpu.store.download().expect("it is there"), &cpu.store);
-            eprintln!(
-                "{sizes:?} {rows} rows {division:?} {precision:?}: bound {found} of {bound}, \
-                 gradient error {largest:.1e}, in norm {norm:.1e}"
-            );
-            // Rounding to TF32 switches rectified units that are nearly zero, each with a row's share of a gradient:
-            // single values then differ by up to 8e-2, as they do on the CPU with weights moved by 2^-11.
-            let (error, limit) = if precision == Precision::F32 { (largest, 1e-4) } else { (norm, 5e-2) };
-            assert!((found - bound).abs() <= limit * bound.abs(), "bound {found}, on the CPU {bound}");
-            assert!(error <= limit, "{sizes:?} divided as {division:?} in {precision:?}: error {error:e}");
-        }
-    }
-}
-
-#[test]
-fn the_gradient_of_a_small_bound_is_that_of_the_cpu() {
-    check_gradient(training::SMALL, 37, &training::random_store(training::SMALL));
-}
-
-#[test]
-fn the_gradient_of_a_bound_without_dynamics_is_that_of_the_cpu() {
-    let sizes = Sizes { hmc_steps: 0, ..training::SMALL };
-    check_gradient(sizes, 16, &model::initial_store(sizes));
-}
-
-#[test]
-fn the_gradient_of_the_papers_bound_is_that_of_the_cpu() {
-    let sizes = Sizes::paper(2, 2);
-    check_gradient(sizes, 50, &model::initial_store(sizes));
-}
-
-#[test]
-fn two_hundred_steps_of_training_agree_with_the_cpu_and_repeat_bit_by_bit() {
-    let Some(device) = device() else { return };
-    let (sizes, rows) = (training::SMALL, 48);
-    let start = training::random_store::<f32>(sizes);
-    let options = CpuOptions { threads: 2, ..CpuOptions::for_rows(rows) };
-    let mut cpu = training::Trainer::<f32>::new(&model::training_step(sizes), options, sizes, start.clone());
-    let expected: Vec<f32> = (0..200).map(|_| cpu.step(rows)).collect();
-    for precision in [Precision::F32, Precision::Tf32] {
-        let options = CudaOptions { precision, history: 200, ..CudaOptions::for_rows(rows) };
-        let run = || {
-            let mut gpu = GpuTrainer::new(&device, sizes, &start, &options);
-            (0..200).for_each(|_| gpu.step(rows));
-            gpu.executable.history().expect("it is there").output("bound").expect("it is kept")
-        };
-        let found = run();
-        let mean = |v: &[f32]| v.iter().map(|x| f64::from(*x)).sum::<f64>() / v.len() as f64;
-        let (f, e) = (mean(&found[150..]), mean(&expected[150..]));
-        eprintln!("{precision:?}: bound over the last 50 of 200 steps {f}, on the CPU {e}");
-        assert!((f - e).abs() < 0.05, "{precision:?}: {f}, on the CPU {e}");
-        assert_eq!(found, run(), "{precision:?} gives other bits in a second run");
-    }
 }

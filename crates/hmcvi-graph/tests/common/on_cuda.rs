@@ -1,6 +1,7 @@
 //! Compare a program on a graphics card with itself on the processor, where there is a card.
 
 use std::cell::{Cell, OnceCell};
+use std::io::Write;
 
 use hmcvi_graph::cuda::{CudaDevice, CudaExecutable, CudaOptions, CudaRun, CudaStore, Precision};
 use hmcvi_graph::{CpuOptions, Executable, Program, Real, Run, Store};
@@ -13,6 +14,26 @@ const PROGRAMS: usize = 12;
 thread_local! {
     static DEVICE: OnceCell<Option<CudaDevice>> = const { OnceCell::new() };
     static COMPARED: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The GPU, or a note that there is none.
+pub fn card() -> Option<CudaDevice> {
+    match CudaDevice::new(0) {
+        Ok(device) => Some(device),
+        Err(why) => {
+            // Not by a macro, whose output tests that pass do not show.
+            let _ = writeln!(std::io::stderr(), "skipped: no CUDA device ({why})");
+            None
+        }
+    }
+}
+
+/// Ways to divide rows: as usual, and every other.
+pub const DIVISIONS: [(usize, usize); 5] = [(0, 0), (1, 1), (1, 2), (1, 8), (2, 1)];
+
+/// Options for programs in f32 with rows divided in some way.
+pub fn exact(rows: usize, (row_tiles, cluster): (usize, usize)) -> CudaOptions {
+    CudaOptions { precision: Precision::F32, row_tiles, cluster, history: 64, ..CudaOptions::for_rows(rows) }
 }
 
 /// The card, if there is one and this test has not compared enough programs yet.
