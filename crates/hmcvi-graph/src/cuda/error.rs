@@ -49,10 +49,11 @@ pub enum CudaError {
     Compile(String),
     /// Not enough memory on the device.
     #[error(
-        "the GPU has too little free memory ({wanted} MB more are needed); use smaller batches or the CPU"
+        "the GPU has too little free memory{}; end other programs on it, use smaller batches or the CPU",
+        needed(*wanted)
     )]
     OutOfMemory {
-        /// Megabytes that could not be had.
+        /// Megabytes that could not be had; 0 if that is not known.
         wanted: usize,
     },
     /// Parameters or indices of another queue, whose work is not in order with this one's.
@@ -69,6 +70,10 @@ pub enum CudaError {
     /// Another failure of the driver.
     #[error("the GPU failed: {0}; the CPU works without it")]
     Driver(String),
+}
+
+fn needed(megabytes: usize) -> String {
+    if megabytes == 0 { String::new() } else { format!(" ({megabytes} MB more are needed)") }
 }
 
 impl From<DriverError> for CudaError {
