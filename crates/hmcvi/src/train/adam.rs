@@ -20,7 +20,7 @@ pub struct Adam {
 
 impl Default for Adam {
     fn default() -> Self {
-        Adam { beta1: 0.9, beta2: 0.999, epsilon: 1e-8, longest_gradient: 1000.0 }
+        Adam { beta1: 0.9, beta2: 0.999, epsilon: 1e-8, longest_gradient: 300.0 }
     }
 }
 

@@ -1,8 +1,8 @@
-//! Train models: objective, Adam, schedule, the first step size, checkpoints, and the loop.
+//! Train models: objective, Adam, schedule, where a chain begins, checkpoints, and the loop.
 
 mod adam;
 mod backend;
-mod first_step;
+mod first_chain;
 mod objective;
 mod schedule;
 mod sums;

@@ -6,11 +6,12 @@ use super::adam::{Adam, adam_updates};
 use super::sums::step_name;
 use crate::vi::{Acceptance, Chain, ChainSettings, Step};
 
-/// Energy error, in nats, at which a simulation is no longer a simulation. Good ones stay below 1.
-const UNSTABLE: f64 = 20.0;
-/// What unstable simulations teach, in nats for an e-fold of `ε² / M`: enough that one image in a thousand outweighs
+/// Energy error, in nats, at which a simulation is no longer a simulation. Good ones stay below 1; those in between are
+/// few, but with derivatives large enough to spoil in a few updates what took many epochs.
+const UNSTABLE: f64 = 3.0;
+/// What unstable simulations teach, in nats for an e-fold of `ε² / M`: enough that some images in a thousand outweigh
 /// what longer paths promise to the others.
-const PULL: f64 = 1000.0;
+const PULL: f64 = 300.0;
 
 /// What training maximises: the mean bound, but for rows whose simulation went wrong.
 pub struct Objective<'g> {
@@ -155,13 +156,17 @@ impl<'g> Objective<'g> {
         program.compile()
     }
 
-    /// The largest energy error of each row's simulations, `[N, 1]`: infinite where one diverged.
-    pub fn energy_error_program(&self) -> Result<Program, CompileError> {
+    /// What a first look at a chain needs: the largest energy error of each row's simulations, `[N, 1]`, infinite where one
+    /// diverged; log variances of the initial Gaussian and log masses, `[N, d]`.
+    pub fn first_look_program(&self) -> Result<Program, CompileError> {
         let zero = self.graph.constant(0.0);
         let worst = self.chain.steps.iter().fold(zero, |w, s| w.max(s.info.energy_error.abs()));
-        self.graph
-            .program()
-            .output("energy_error", worst.broadcast_to(hmcvi_graph::Shape::batch(1)))
-            .compile()
+        let every_row = |x: Expr<'g>| x.broadcast_to(hmcvi_graph::Shape::batch(x.cols()));
+        let kinetic = self.chain.kinetic.map(|k| ("log_mass", k.log_mass));
+        let mut program = self.graph.program().output("energy_error", every_row(worst));
+        for (name, value) in kinetic.into_iter().chain([("log_variance", self.chain.initial.log_variance)]) {
+            program = program.output(name, every_row(value));
+        }
+        program.compile()
     }
 }

@@ -11,7 +11,7 @@ use hmcvi_record::{Epoch, PartialEpoch};
 
 use super::adam::add_adam_state;
 use super::backend::{Backend, Parts, Results, Which};
-use super::first_step;
+use super::first_chain;
 use super::objective::Objective;
 use super::sums::{Sums, TERMS};
 use crate::config::RunSpec;
@@ -153,7 +153,7 @@ impl Trainer {
         Ok(Trainer { epoch, step, seconds, under_way, ..trainer })
     }
 
-    /// Compiles everything; a fresh chain's first step size is found.
+    /// Compiles everything; a fresh chain's first masses and step size are found.
     fn prepare(
         spec: &RunSpec,
         data: Arc<Dataset>,
@@ -191,8 +191,8 @@ impl Trainer {
         let mut first_step_size = None;
         match beginning {
             Beginning::Fresh(_) if spec.chain.hmc_steps > 0 => {
-                let mut program = device.prepare(&objective.energy_error_program()?, EVALUATION_ROWS)?;
-                first_step_size = Some(find_first_step_size(spec, &data, &mut program, &mut store)?);
+                let mut program = device.prepare(&objective.first_look_program()?, EVALUATION_ROWS)?;
+                first_step_size = Some(begin_chain(spec, &data, &mut program, &mut store)?);
             }
             Beginning::Fresh(_) => {}
             Beginning::Checkpoint(found) => store = same_shapes(&store, found)?,
@@ -400,8 +400,8 @@ fn same_shapes(expected: &Store<f32>, found: Store<f32>) -> Result<Store<f32>, R
     Ok(found)
 }
 
-/// Finds a chain's first step size on a few batches, and sets it.
-fn find_first_step_size(
+/// Finds a chain's first masses and step size on a few batches, and sets them.
+fn begin_chain(
     spec: &RunSpec,
     data: &Dataset,
     program: &mut Runner<f32>,
@@ -409,18 +409,19 @@ fn find_first_step_size(
 ) -> Result<f64, TrainError> {
     let order = shuffled(data.train().len(), spec.seed, u64::from(u32::MAX));
     let batches: Vec<&[u32]> = order.chunks(EVALUATION_ROWS).take(3).collect();
-    let found = first_step::find(program, store, batches.len(), |program, store, b| {
-        let run = Run {
-            rows: batches[b].len(),
-            data: &[("images", data.train().bytes())],
-            indices: &[("batch", batches[b])],
-            seed: spec.seed,
-            // Numbers far above those of training.
-            step: (1 << 40) + b as u64,
-            ..Run::default()
-        };
-        program.run(store, &run)
-    })?;
+    let found =
+        first_chain::find(program, store, batches.len(), spec.chain.leapfrog_steps, |program, store, b| {
+            let run = Run {
+                rows: batches[b].len(),
+                data: &[("images", data.train().bytes())],
+                indices: &[("batch", batches[b])],
+                seed: spec.seed,
+                // Numbers far above those of training.
+                step: (1 << 40) + b as u64,
+                ..Run::default()
+            };
+            program.run(store, &run)
+        })?;
     found.ok_or(TrainError::NoStepSize)
 }
 

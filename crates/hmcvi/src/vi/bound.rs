@@ -90,6 +90,8 @@ pub struct Step<'g> {
 /// A chain with its bound. Only what is used of it is computed.
 #[derive(Clone, Debug)]
 pub struct Chain<'g> {
+    /// `q_0(z_0 | x)`
+    pub initial: Gaussian<'g>,
     /// `z_0`, drawn from the initial Gaussian.
     pub start: Expr<'g>,
     /// The HMC steps.
@@ -140,6 +142,7 @@ impl<'g> Inference<'_, 'g> {
             };
             let (steps, diverging) = (Vec::new(), zero);
             return Chain {
+                initial: self.initial,
                 start,
                 steps,
                 end: start,
@@ -170,7 +173,8 @@ impl<'g> Inference<'_, 'g> {
         };
         let diverging = steps.iter().fold(zero, |any, step| any.max(step.info.diverging));
         let (step_size, kinetic) = (Some(step_size), Some(kinetic));
-        Chain { start, steps, end: last.z, terms, step_size, kinetic, alpha, diverging }
+        let initial = self.initial;
+        Chain { initial, start, steps, end: last.z, terms, step_size, kinetic, alpha, diverging }
     }
 
     /// `α = tanh` of a free parameter, in `(-1, 1)`.
