@@ -9,9 +9,8 @@ use crate::vi::{Acceptance, Chain, ChainSettings, Step};
 /// Energy error, in nats, at which a simulation is no longer a simulation. Good ones stay below 1; those in between are
 /// few, but with derivatives large enough to spoil in a few updates what took many epochs.
 const UNSTABLE: f64 = 3.0;
-/// What unstable simulations teach, in nats for an e-fold of `ε² / M`: enough that some images in a thousand outweigh
-/// what longer paths promise to the others.
-const PULL: f64 = 300.0;
+/// The most that an unstable simulation teaches, in nats for an e-fold of `ε² / M`.
+const LARGEST_PULL: f64 = 1000.0;
 
 /// What training maximises: the mean bound, but for rows whose simulation went wrong.
 pub struct Objective<'g> {
@@ -48,20 +47,30 @@ impl<'g> Objective<'g> {
 
     /// What training makes small, for every row: minus the bound. Where a simulation without acceptance step became
     /// unstable, the derivative of the bound grows exponentially with its length and points anywhere; a few such rows
-    /// outweigh all others by many orders of magnitude. They teach one thing only: smaller steps, or larger masses.
+    /// outweigh all others by many orders of magnitude. They teach smaller steps or larger masses, and for the rest what
+    /// they would without HMC steps: an encoder that forgot them would make more and more simulations unstable.
     fn loss(&self) -> Expr<'g> {
         let bound = self.chain.terms.total();
-        let (Acceptance::None, Some(step_size), Some(kinetic)) =
-            (self.settings.acceptance, self.chain.step_size, self.chain.kinetic)
+        let (Acceptance::None, Some(step_size), Some(kinetic), Some(first)) =
+            (self.settings.acceptance, self.chain.step_size, self.chain.kinetic, self.chain.steps.first())
         else {
             return -bound;
         };
         let mean = |x: Expr<'g>| x.sum_cols() * (1.0 / x.cols() as f64);
-        // An energy error that is not a number is not below the limit.
-        let limit = self.graph.constant(UNSTABLE);
-        let steady = self.chain.steps.iter().map(|s| s.info.energy_error.abs().less(limit));
-        let steady = steady.reduce(|a, b| a * b).unwrap_or_else(|| self.graph.constant(1.0));
-        steady.select(-bound, (mean(step_size.log()) * 2.0 - mean(kinetic.log_mass)) * PULL)
+        let error = self.worst_energy_error();
+        let (unstable, largest) = (self.graph.constant(UNSTABLE), self.graph.constant(LARGEST_PULL));
+        // The error of a leapfrog path grows with the square of its step: so does what it teaches. One that is not a
+        // number is not below any limit.
+        let pull = error.less(largest).select(error, LARGEST_PULL).stop_gradient();
+        let shorter = (mean(step_size.log()) * 2.0 - mean(kinetic.log_mass)) * pull;
+        let without_steps = first.before.log_density + self.chain.terms.initial_entropy;
+        error.less(unstable).select(-bound, shorter - without_steps)
+    }
+
+    /// The largest energy error of each row's simulations: infinite where one diverged.
+    fn worst_energy_error(&self) -> Expr<'g> {
+        let zero = self.graph.constant(0.0);
+        self.chain.steps.iter().fold(zero, |worst, s| worst.max(s.info.energy_error.abs()))
     }
 
     /// Values that describe a batch, summed over its rows (to be divided by `count`).
@@ -159,11 +168,9 @@ impl<'g> Objective<'g> {
     /// What a first look at a chain needs: the largest energy error of each row's simulations, `[N, 1]`, infinite where one
     /// diverged; log variances of the initial Gaussian and log masses, `[N, d]`.
     pub fn first_look_program(&self) -> Result<Program, CompileError> {
-        let zero = self.graph.constant(0.0);
-        let worst = self.chain.steps.iter().fold(zero, |w, s| w.max(s.info.energy_error.abs()));
         let every_row = |x: Expr<'g>| x.broadcast_to(hmcvi_graph::Shape::batch(x.cols()));
         let kinetic = self.chain.kinetic.map(|k| ("log_mass", k.log_mass));
-        let mut program = self.graph.program().output("energy_error", every_row(worst));
+        let mut program = self.graph.program().output("energy_error", every_row(self.worst_energy_error()));
         for (name, value) in kinetic.into_iter().chain([("log_variance", self.chain.initial.log_variance)]) {
             program = program.output(name, every_row(value));
         }
