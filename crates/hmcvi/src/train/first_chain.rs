@@ -1,10 +1,13 @@
-//! Find where a chain begins: masses that fit the encoder, then the largest step size at which no simulation of a few
-//! batches goes wrong.
+//! Find where a chain begins: momenta that half remain, masses that fit the encoder, then the largest step size at which no
+//! simulation of a few batches goes wrong.
 //!
 //! Of twenty latent dimensions some are not used, and others known to a few hundredths: with equal masses a step that the
 //! narrowest bears hardly moves the widest, and learning needs very long to find masses that far apart. Posteriors of a
 //! two-dimensional latent space are tens of times narrower than those of twenty, and a mass network at its random
 //! beginning makes some particles very light. So the search looks at the worst simulation, not at their mean.
+//!
+//! Momenta of which nothing remains are hard to leave: a reverse model has nothing to learn from the next momentum while
+//! `α` is 0, and `α` nothing to gain while the model has not learnt it.
 
 use hmcvi_graph::Store;
 
@@ -12,10 +15,12 @@ use crate::device::{DeviceError, Runner};
 
 /// The largest energy error, in nats, that a first simulation may have.
 const WORST_ENERGY_ERROR: f64 = 2.0;
+/// The first `α`, where momenta are updated in part.
+const FIRST_ALPHA: f64 = 0.5;
 /// How often the longest step is halved, before there is none.
 const HALVINGS: i32 = 24;
 
-/// Sets the masses and `log_step_size` in the store; `run` evaluates the program for one of the batches. Returns the step
+/// Sets `raw_alpha`, the masses and `log_step_size` in the store; `run` evaluates the program for one of the batches. Returns the step
 /// size, or `None` if even the smallest goes wrong.
 pub(super) fn find(
     program: &mut Runner<f32>,
@@ -24,6 +29,7 @@ pub(super) fn find(
     leapfrog_steps: usize,
     mut run: impl FnMut(&mut Runner<f32>, &mut Store<f32>, usize) -> Result<(), DeviceError>,
 ) -> Result<Option<f64>, DeviceError> {
+    set(store, "raw_alpha", FIRST_ALPHA.atanh());
     run(program, store, 0)?;
     fit_masses(store, output(program, "log_variance"));
     run(program, store, 0)?;
@@ -31,9 +37,7 @@ pub(super) fn find(
         quarter_turn(output(program, "log_variance"), output(program, "log_mass")) / leapfrog_steps as f64;
     for halvings in 0..HALVINGS {
         let step_size = longest * 0.5f64.powi(halvings);
-        if let Some(tensor) = store.get_mut("log_step_size") {
-            tensor.values.fill(step_size.ln() as f32);
-        }
+        set(store, "log_step_size", step_size.ln());
         let mut worst = 0.0f64;
         for batch in 0..batches {
             run(program, store, batch)?;
@@ -50,6 +54,13 @@ pub(super) fn find(
         }
     }
     Ok(None)
+}
+
+/// Gives a parameter its value, where there is one.
+fn set(store: &mut Store<f32>, name: &str, value: f64) {
+    if let Some(tensor) = store.get_mut(name) {
+        tensor.values.fill(value as f32);
+    }
 }
 
 fn output<'a>(program: &'a Runner<f32>, name: &str) -> &'a [f32] {

@@ -59,18 +59,21 @@ impl<'g> Objective<'g> {
         let mean = |x: Expr<'g>| x.sum_cols() * (1.0 / x.cols() as f64);
         let error = self.worst_energy_error();
         let (unstable, largest) = (self.graph.constant(UNSTABLE), self.graph.constant(LARGEST_PULL));
-        // The error of a leapfrog path grows with the square of its step: so does what it teaches. One that is not a
-        // number is not below any limit.
+        // The error of a leapfrog path grows with the square of its step: so does what it teaches.
         let pull = error.less(largest).select(error, LARGEST_PULL).stop_gradient();
         let shorter = (mean(step_size.log()) * 2.0 - mean(kinetic.log_mass)) * pull;
         let without_steps = first.before.log_density + self.chain.terms.initial_entropy;
         error.less(unstable).select(-bound, shorter - without_steps)
     }
 
-    /// The largest energy error of each row's simulations: infinite where one diverged.
+    /// The largest energy error of each row's simulations: infinite where one diverged or is not a number.
     fn worst_energy_error(&self) -> Expr<'g> {
         let zero = self.graph.constant(0.0);
-        self.chain.steps.iter().fold(zero, |worst, s| worst.max(s.info.energy_error.abs()))
+        let error = |step: &Step<'g>| {
+            let error = step.info.energy_error.abs();
+            error.is_finite().select(error, f64::INFINITY)
+        };
+        self.chain.steps.iter().fold(zero, |worst, step| worst.max(error(step)))
     }
 
     /// Values that describe a batch, summed over its rows (to be divided by `count`).
@@ -169,10 +172,11 @@ impl<'g> Objective<'g> {
     /// diverged; log variances of the initial Gaussian and log masses, `[N, d]`.
     pub fn first_look_program(&self) -> Result<Program, CompileError> {
         let every_row = |x: Expr<'g>| x.broadcast_to(hmcvi_graph::Shape::batch(x.cols()));
-        let kinetic = self.chain.kinetic.map(|k| ("log_mass", k.log_mass));
-        let mut program = self.graph.program().output("energy_error", every_row(self.worst_energy_error()));
-        for (name, value) in kinetic.into_iter().chain([("log_variance", self.chain.initial.log_variance)]) {
-            program = program.output(name, every_row(value));
+        let mut program = self.graph.program();
+        program = program.output("energy_error", every_row(self.worst_energy_error()));
+        program = program.output("log_variance", every_row(self.chain.initial.log_variance));
+        if let Some(kinetic) = self.chain.kinetic {
+            program = program.output("log_mass", every_row(kinetic.log_mass));
         }
         program.compile()
     }
