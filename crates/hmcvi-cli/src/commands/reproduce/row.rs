@@ -39,10 +39,10 @@ pub(super) enum State {
 pub(super) fn protocol(paper: &PaperRow) -> RunSpec {
     let mut spec = preset(paper.preset).unwrap_or_default();
     let (batch, epochs, first) = match (paper.latent, paper.chain.hmc_steps) {
-        (2, 0) => (200, 6000, 2e-3),
+        (2, 0) => (200, 6000, 1e-3),
         (_, 0) => (100, 2000, 1e-3),
-        // Posteriors of two dimensions are narrow: at larger rates step sizes come to the edge of stability.
-        (2, _) => (500, 800, 3e-4),
+        // A basic model that was cooled for long in two dimensions is heated again by a larger rate.
+        (2, _) => (500, 800, 5e-4),
         (_, _) => (500, 1000, 3e-3),
     };
     (spec.train.batch, spec.train.epochs, spec.train.validate_every) = (batch, epochs, 20);
