@@ -1,8 +1,6 @@
 //! Show records of runs: terminal tables, figures as SVG and PNG, and pages of HTML. No tensors, no system libraries.
 #![forbid(unsafe_code)]
 
-mod canvas;
-mod chart;
 mod comparison;
 mod diagnose;
 mod error;
@@ -16,7 +14,6 @@ mod scene;
 mod table;
 mod tensorboard;
 
-pub use chart::{Chart, LatentMap};
 pub use comparison::comparison_text;
 pub use diagnose::diagnose;
 pub use error::ReportError;

@@ -1,12 +1,12 @@
 //! Draw every figure from small data, and check what is in the drawing.
 #![allow(missing_docs, reason = "tests are named for what they guard")]
 
-use hmcvi_record::LatentPoint;
 use hmcvi_record::figure::{
     Binarised, ChainPath, Density, EnergySurface, Ensemble, Field, FlowChart, FlowState, LatentSquare,
     Mosaic, Motion, Particles, Phase, Picture, Point, Posteriors,
 };
-use hmcvi_report::{Scene, figure};
+use hmcvi_record::{Curve, LatentPoint};
+use hmcvi_report::{ReportError, Scene, figure};
 
 fn field(f: impl Fn(Point) -> f64) -> Field {
     let mut field = Field::empty([-2.0; 2], [2.0; 2], 21, 21);
@@ -190,4 +190,37 @@ fn data_without_a_point_is_drawn_without_one() {
     check(&figure::latent_square(&LatentSquare { decoded: mosaic(), ..LatentSquare::default() }), &["class"]);
     let empty = Ensemble { landscape: bowl(), ..Ensemble::default() };
     check(&figure::ensemble(&empty), &["Positions before"]);
+}
+
+#[test]
+fn charts_name_their_lines_and_leave_out_what_is_not_a_number() {
+    let points = vec![(0.0, 1.0), (1.0, f64::NAN), (2.0, f64::NEG_INFINITY), (3.0, 2.0)];
+    let curve = |i: usize| Curve { name: format!("row {i}"), points: points.clone() };
+    let data = figure::Chart {
+        title: "Bound & more".into(),
+        x: "epoch".into(),
+        y: "nats".into(),
+        curves: (0..8).map(curve).collect(),
+    };
+    let scene = figure::chart(&data).expect("some points are finite");
+    let svg = check(&scene, &["Bound &amp; more", "epoch", "nats", "row 0", "row 7"]);
+    // Two lines have colours that came before: they and their signs are dashed.
+    assert_eq!(svg.matches("stroke-dasharray").count(), 4);
+}
+
+#[test]
+fn a_chart_without_points_is_refused_by_name() {
+    let curves = vec![Curve { name: "row".into(), points: vec![(0.0, f64::NAN)] }];
+    let data = figure::Chart { title: "Bound".into(), curves, ..figure::Chart::default() };
+    assert!(matches!(figure::chart(&data), Err(ReportError::Empty(title)) if title == "Bound"));
+}
+
+#[test]
+fn latent_maps_have_a_panel_for_each_model_and_one_legend() {
+    let point = |i: u8| LatentPoint { x: f64::from(i), y: -f64::from(i), class: i };
+    let panel = |name: &str| (name.to_string(), (0..3).map(point).collect());
+    let scene = figure::latent_map(&[panel("basic"), panel("hmcvi")]).expect("there are points");
+    let svg = check(&scene, &["basic", "hmcvi", "class"]);
+    assert_eq!(svg.matches(">class<").count(), 1);
+    assert!(figure::latent_map(&[("empty".into(), Vec::new())]).is_err());
 }

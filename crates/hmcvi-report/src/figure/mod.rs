@@ -1,13 +1,16 @@
-//! Draw the paper's figures from their data, one module for each. Every function returns a [`Scene`], which becomes SVG
-//! or PNG.
+//! Draw figures from their data, one module for each: the paper's, learning curves and latent maps. Every function returns a
+//! [`Scene`], which becomes SVG or PNG.
 //!
 //! [`Scene`]: crate::Scene
 
 mod binarised;
+mod chart;
+mod classes;
 mod contour;
 mod energy_surface;
 mod ensemble;
 mod flow_chart;
+mod latent_map;
 mod latent_square;
 mod motion;
 mod panel;
@@ -16,9 +19,11 @@ mod posteriors;
 mod ramp;
 
 pub use binarised::binarised;
+pub use chart::{Chart, chart};
 pub use energy_surface::energy_surface;
 pub use ensemble::ensemble;
 pub use flow_chart::flow_chart;
+pub use latent_map::latent_map;
 pub use latent_square::latent_square;
 pub use motion::motion;
 pub use posteriors::posteriors;

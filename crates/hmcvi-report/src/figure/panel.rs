@@ -73,6 +73,14 @@ pub(super) fn ticks(low: f64, high: f64) -> Vec<f64> {
     (first..=last).map(|i| i as f64 * step).collect()
 }
 
+/// From the smallest to the largest finite value, a little wider. `None` if there is none.
+pub(super) fn range(values: impl Iterator<Item = f64>, margin: f64) -> Option<(f64, f64)> {
+    let finite = values.filter(|v| v.is_finite());
+    let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
+    let wider = if high > low { (high - low) * margin } else { 0.5 };
+    (low <= high).then_some((low - wider, high + wider))
+}
+
 /// One entry of a legend: what it looks like and what it means.
 pub(super) enum Key {
     Line(Colour, bool),
@@ -80,35 +88,42 @@ pub(super) enum Key {
     Ring(Colour),
 }
 
+/// Width of an entry's sign.
+pub(super) const SIGN: f64 = 22.0;
+
+/// Draws the sign of an entry whose text has this baseline.
+pub(super) fn key(scene: &mut Scene, (x, y): Place, key: &Key) {
+    let middle = (x + SIGN / 2.0, y - 0.35 * LABEL);
+    match *key {
+        Key::Line(colour, dashed) => {
+            let stroke = Stroke::new(colour, 2.2);
+            let stroke = if dashed { stroke.dashed() } else { stroke };
+            scene.line(&[(x, middle.1), (x + SIGN, middle.1)], stroke);
+        }
+        Key::Dot(colour) => scene.add(Shape::Disc {
+            place: middle,
+            radius: 5.0,
+            fill: colour.into(),
+            edge: Stroke::new(BLACK, 0.8),
+        }),
+        Key::Ring(colour) => scene.add(Shape::Disc {
+            place: middle,
+            radius: 4.5,
+            fill: crate::scene::WHITE.into(),
+            edge: Stroke::new(colour, 2.0),
+        }),
+    }
+}
+
 /// Draws entries in one line around a centre.
 pub(super) fn legend(scene: &mut Scene, (cx, y): Place, entries: &[(Key, &str)]) {
-    const SIGN: f64 = 22.0;
     const GAP: f64 = 26.0;
     let width = |text: &str| SIGN + 7.0 + crate::scene::text_width(text, LABEL, false);
     let total =
         entries.iter().map(|(_, t)| width(t)).sum::<f64>() + GAP * entries.len().saturating_sub(1) as f64;
     let mut x = cx - total / 2.0;
-    for (key, text) in entries {
-        let middle = (x + SIGN / 2.0, y - 0.35 * LABEL);
-        match *key {
-            Key::Line(colour, dashed) => {
-                let stroke = Stroke::new(colour, 2.2);
-                let stroke = if dashed { stroke.dashed() } else { stroke };
-                scene.line(&[(x, middle.1), (x + SIGN, middle.1)], stroke);
-            }
-            Key::Dot(colour) => scene.add(Shape::Disc {
-                place: middle,
-                radius: 5.0,
-                fill: colour.into(),
-                edge: Stroke::new(BLACK, 0.8),
-            }),
-            Key::Ring(colour) => scene.add(Shape::Disc {
-                place: middle,
-                radius: 4.5,
-                fill: crate::scene::WHITE.into(),
-                edge: Stroke::new(colour, 2.0),
-            }),
-        }
+    for (sign, text) in entries {
+        key(scene, (x, y), sign);
         scene.text(Text::new((x + SIGN + 7.0, y), *text, LABEL).anchor(Anchor::Start));
         x += width(text) + GAP;
     }

@@ -10,7 +10,10 @@ pub(crate) use font::text_width;
 use runs::runs;
 pub(crate) use svg::base64;
 
+use std::path::Path;
+
 use crate::ReportError;
+use crate::grid::save;
 
 /// Red, green and blue.
 pub(crate) type Colour = (u8, u8, u8);
@@ -200,6 +203,12 @@ impl Scene {
     /// The drawing as PNG of 256 colours, 1.6 pixels for each unit of the SVG.
     pub fn to_png(&self) -> Result<Vec<u8>, ReportError> {
         raster::png(self, SCALE)
+    }
+
+    /// Writes `path` with the extensions `.svg` and `.png`.
+    pub fn save(&self, path: &Path) -> Result<(), ReportError> {
+        save(&path.with_extension("svg"), self.to_svg().as_bytes())?;
+        save(&path.with_extension("png"), &self.to_png()?)
     }
 
     pub(crate) fn add(&mut self, shape: Shape) {

@@ -6,7 +6,8 @@ use hmcvi::data::{Dataset, fixed_draw};
 use hmcvi::device::Device;
 use hmcvi::eval::{BoundEvaluator, Decoder, TEST_SEED};
 use hmcvi_record::{Curve, Epoch, LatentPoint};
-use hmcvi_report::{Chart, GreyGrid, LatentMap};
+use hmcvi_report::GreyGrid;
+use hmcvi_report::figure::{Chart, chart, latent_map};
 
 use super::Judged;
 use crate::failure::Failure;
@@ -21,7 +22,7 @@ pub(super) fn draw(out: &Path, data: &Dataset, models: [&Judged; 2], device: &De
         panels.push((format!("{}: draws of test images", model.name), latent_points(model, data, device)?));
         decoded(&out.join(format!("decoded-{}.png", model.directory_name())), model, data, device)?;
     }
-    LatentMap { panels }.save(&out.join("latent-map"))?;
+    latent_map(&panels)?.save(&out.join("latent-map"))?;
     Ok(())
 }
 
@@ -42,13 +43,13 @@ fn learning_curves(out: &Path, models: [&Judged; 2]) -> Result<(), Failure> {
         curves.push(curve("training", &|e| e.train.get("bound").copied()));
         curves.push(curve("validation", &|e| e.validation.as_ref()?.get("bound").copied()));
     }
-    let chart = Chart {
+    let data = Chart {
         title: "Bound over further training from the same start".into(),
         x: "epoch".into(),
         y: "bound in nats".into(),
         curves,
     };
-    Ok(chart.save(&out.join("learning-curves"))?)
+    Ok(chart(&data)?.save(&out.join("learning-curves"))?)
 }
 
 fn latent_points(model: &Judged, data: &Dataset, device: &Device) -> Result<Vec<LatentPoint>, Failure> {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use hmcvi::config::PAPER_TABLE;
 use hmcvi_record::{AnnealingSettings, Curve, Estimate};
-use hmcvi_report::Chart;
+use hmcvi_report::figure::{Chart, chart};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -201,14 +201,14 @@ fn charts(records: &[Record], curves: &Curves, out: &Path) -> Result<(), Failure
         let mut lines: Vec<Curve> = rows.filter_map(line).filter(|c| !c.points.is_empty()).collect();
         let Some(last) = lines.iter().flat_map(|c| &c.points).map(|p| p.0).reduce(f64::max) else { continue };
         lines.insert(0, Curve { name: basic, points: vec![(0.0, level), (last, level)] });
-        let chart = Chart {
+        let data = Chart {
             title: format!("Bound on validation images, {latent} latent dimensions"),
             x: "epoch".into(),
             y: "bound [nats]".into(),
             curves: lines,
         };
         let file = out.join(format!("learning-curves-{latent}d"));
-        chart.save(&file).map_err(|e| Failure::Other(e.to_string()))?;
+        chart(&data).and_then(|scene| scene.save(&file)).map_err(|e| Failure::Other(e.to_string()))?;
     }
     Ok(())
 }
