@@ -2,9 +2,10 @@
 //! simulation of a few batches goes wrong.
 //!
 //! Of twenty latent dimensions some are not used, and others known to a few hundredths: with equal masses a step that the
-//! narrowest bears hardly moves the widest, and learning needs very long to find masses that far apart. Posteriors of a
-//! two-dimensional latent space are tens of times narrower than those of twenty, and a mass network at its random
-//! beginning makes some particles very light. So the search looks at the worst simulation, not at their mean.
+//! narrowest bears hardly moves the widest, and learning needs very long to find masses that far apart. A mass network at a
+//! random beginning makes some particles so light that all steps have to be short: it begins with the same masses for all
+//! images. Posteriors of a two-dimensional latent space are tens of times narrower than those of twenty, and very
+//! different: the search looks at the worst simulation, not at their mean.
 //!
 //! Momenta of which nothing remains are hard to leave: a reverse model has nothing to learn from the next momentum while
 //! `α` is 0, and `α` nothing to gain while the model has not learnt it.
@@ -20,8 +21,8 @@ const FIRST_ALPHA: f64 = 0.5;
 /// How often the longest step is halved, before there is none.
 const HALVINGS: i32 = 24;
 
-/// Sets `raw_alpha`, the masses and `log_step_size` in the store; `run` evaluates the program for one of the batches. Returns the step
-/// size, or `None` if even the smallest goes wrong.
+/// Sets `raw_alpha`, the masses and `log_step_size` in the store; `run` evaluates the program for one of the batches.
+/// Returns the step size, or `None` if even the smallest goes wrong.
 pub(super) fn find(
     program: &mut Runner<f32>,
     store: &mut Store<f32>,
@@ -75,10 +76,13 @@ fn quarter_turn(log_variances: &[f32], log_masses: &[f32]) -> f64 {
     if time.is_normal() { time } else { 1.0 }
 }
 
-/// Adds to global log masses what makes them inverse to the encoder's mean variances, without changing their mean: momenta
-/// keep their scale, with which their reverse models begin. A network learns its masses fast enough.
+/// Adds to log masses what makes them inverse to the encoder's mean variances, without changing their mean: momenta keep
+/// their scale, with which their reverse models begin. A network begins with the same masses for all images.
 fn fit_masses(store: &mut Store<f32>, log_variances: &[f32]) {
-    let Some(log_mass) = store.get_mut("log_mass") else { return };
+    let last_layer = |layer: &usize| store.get(&format!("mass.{layer}.bias")).is_some();
+    let network = (0..).take_while(last_layer).last();
+    let name = network.map_or("log_mass".into(), |layer| format!("mass.{layer}.bias"));
+    let Some(log_mass) = store.get_mut(&name) else { return };
     let dimension = log_mass.values.len();
     let mut sums = vec![0.0f64; dimension];
     for row in log_variances.chunks_exact(dimension) {
@@ -87,8 +91,12 @@ fn fit_masses(store: &mut Store<f32>, log_variances: &[f32]) {
     let rows = (log_variances.len() / dimension).max(1) as f64;
     let means: Vec<f64> = sums.iter().map(|s| s / rows).collect();
     let middle = means.iter().sum::<f64>() / dimension as f64;
-    if middle.is_finite() {
-        log_mass.values.iter_mut().zip(means).for_each(|(m, mean)| *m -= (mean - middle) as f32);
+    if !middle.is_finite() {
+        return;
+    }
+    log_mass.values.iter_mut().zip(means).for_each(|(m, mean)| *m -= (mean - middle) as f32);
+    if let Some(layer) = network {
+        set(store, &format!("mass.{layer}.weight"), 0.0);
     }
 }
 
@@ -108,6 +116,20 @@ mod tests {
         fit_masses(&mut store, &[-4.0, -1.0, 0.0, -6.0, -3.0, 2.0]);
         // Mean log variances -5, -2 and 1 around -2.
         assert_eq!(store.get("log_mass").expect("it is there").values, [3.1, -0.1, -3.0]);
+    }
+
+    #[test]
+    fn a_mass_network_begins_with_the_same_masses_for_all_images() {
+        let mut store = Store::new();
+        for (name, rows, cols) in [("mass.0.weight", 4, 3), ("mass.0.bias", 1, 3), ("mass.1.weight", 3, 2)] {
+            store.insert(name, rows, cols, vec![0.5; rows * cols]).expect("the sizes agree");
+        }
+        store.insert("mass.1.bias", 1, 2, vec![0.5, 0.25]).expect("the sizes agree");
+        fit_masses(&mut store, &[-4.0, -2.0]);
+        let values = |name: &str| store.get(name).expect("it is there").values.clone();
+        assert_eq!(values("mass.1.bias"), [1.5, -0.75]);
+        assert_eq!(values("mass.1.weight"), [0.0; 6]);
+        assert_eq!(values("mass.0.weight"), [0.5; 12]);
     }
 
     #[test]
