@@ -297,6 +297,8 @@ pub struct Evaluation {
     pub importance_sampling: Option<ImportanceSampling>,
     /// The multi-sample bound of the encoder alone.
     pub encoder_bound: Option<EncoderBound>,
+    /// `log p(x)` by quadrature, where the latent space is a plane.
+    pub quadrature: Option<Quadrature>,
     /// `log p(x)` by annealed importance sampling.
     pub annealing: Option<Annealing>,
     /// Bounds from both sides on simulated data.
@@ -342,6 +344,22 @@ pub struct EncoderBound {
     pub samples: u64,
     /// Mean of the bound on `log p(x)`.
     pub bound: Estimate,
+}
+
+/// `log p(x)` by quadrature over the latent plane.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Quadrature {
+    /// Distance between neighbouring points at first.
+    pub spacing: f64,
+    /// Share of images, over all draws, for which a finer grid was taken.
+    pub refined: f64,
+    /// Mean of `log p(x)`.
+    pub log_likelihood: Estimate,
+    /// Largest distance, over images, between the integrals over either half of the points; the error of all of them is
+    /// of the order of its square.
+    pub halves_apart: f64,
+    /// Its value less that of importance sampling, of the same images and draws.
+    pub above_importance_sampling: Option<Estimate>,
 }
 
 /// Settings of annealing.
@@ -455,6 +473,8 @@ pub struct ImageEvaluation {
     pub log_weight_variance: Option<f64>,
     /// Largest k-hat of its draws.
     pub k_hat: Option<f64>,
+    /// `log p(x)` by quadrature, mean over draws.
+    pub exact: Option<f64>,
     /// `log p(x)` of the first draw by annealed importance sampling.
     pub annealed: Option<f64>,
 }

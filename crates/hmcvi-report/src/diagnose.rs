@@ -1,13 +1,15 @@
 //! Say what is wrong with a run, what it means, and what to do about it.
 
-use hmcvi_record::{Epoch, Evaluation, Finding, Level, Summary};
+use hmcvi_record::{Epoch, Estimate, Evaluation, Finding, Level, Summary};
 
 /// Share of images with a k-hat above 0.7 from which on the mean is not to be trusted.
 const HIGH_K_HAT_SHARE: f64 = 0.05;
 /// Effective share of samples below which importance sampling rests on too few of them.
 const SMALL_SAMPLE_SHARE: f64 = 0.01;
-/// Nats by which annealing may be above importance sampling.
-const ANNEALING_ABOVE: f64 = 0.1;
+/// Nats by which another estimate may be above importance sampling.
+const ABOVE: f64 = 0.1;
+/// Nats between integrals over either half of the points, from which on they are too far from each other.
+const HALVES_APART: f64 = 0.5;
 /// Nats between the two bounds of bidirectional Monte Carlo.
 const WIDE_GAP: f64 = 0.5;
 /// Acceptance rates that waste simulations, and those that could take larger steps.
@@ -45,6 +47,7 @@ pub fn diagnose(
         Some(e) => {
             all.extend(outdated(place, summary, e));
             all.extend(importance(place, e));
+            all.extend(quadrature(place, e));
             all.extend(annealing(place, e));
             all.extend(gap(place, e));
             all.extend(posterior(e));
@@ -236,13 +239,51 @@ fn importance(place: &str, e: &Evaluation) -> Option<Finding> {
     })
 }
 
+/// Whether an estimate is above importance sampling by more than chance and more than matters.
+fn is_above(above: &Estimate) -> bool {
+    above.mean > ABOVE && above.mean > 3.0 * above.standard_error
+}
+
+fn quadrature(place: &str, e: &Evaluation) -> Option<Finding> {
+    let q = e.quadrature.as_ref()?;
+    if q.halves_apart > HALVES_APART {
+        return Some(Finding {
+            level: Level::Problem,
+            about: "quadrature".into(),
+            finding: format!(
+                "integrals over either half of the points differ by up to {:.2} nats",
+                q.halves_apart
+            ),
+            meaning: "some posteriors are narrower than the grid: their likelihoods are not exact".into(),
+            action: format!("hmcvi eval {place} --quadrature {}", q.spacing / 2.0),
+        });
+    }
+    let above = q.above_importance_sampling?;
+    let numbers = format!(
+        "the likelihood by quadrature is above importance sampling by {:.3} +- {:.3} nats",
+        above.mean, above.standard_error
+    );
+    Some(if is_above(&above) {
+        Finding {
+            level: Level::Problem,
+            about: "quadrature".into(),
+            finding: numbers,
+            meaning: "importance sampling misses modes of some posteriors that the encoder does not point to"
+                .into(),
+            action: "report the likelihood by quadrature".into(),
+        }
+    } else {
+        good("quadrature", numbers, "importance sampling is right")
+    })
+}
+
 fn annealing(place: &str, e: &Evaluation) -> Option<Finding> {
     let above = e.annealing.as_ref()?.above_importance_sampling?;
     let numbers = format!(
         "annealing is above importance sampling by {:.3} +- {:.3} nats",
         above.mean, above.standard_error
     );
-    Some(if above.mean > ANNEALING_ABOVE && above.mean > 3.0 * above.standard_error {
+    Some(if is_above(&above) {
         Finding {
             level: Level::Problem,
             about: "importance-sampling".into(),

@@ -1,6 +1,6 @@
 //! Show an evaluation as a table for a terminal.
 
-use hmcvi_record::{Annealing, Bidirectional, Estimate, Evaluation, PosteriorQuality};
+use hmcvi_record::{Annealing, Bidirectional, Estimate, Evaluation, PosteriorQuality, Quadrature};
 
 use crate::table::{Align, Table};
 
@@ -23,6 +23,9 @@ pub fn evaluation_text(record: &Evaluation, paper: Option<(f64, f64)>) -> String
     }
     if let Some(sampling) = &record.importance_sampling {
         add("-log p(x) ~ (importance sampling)", &sampling.log_likelihood, paper.map(|p| p.1));
+    }
+    if let Some(quadrature) = &record.quadrature {
+        add("-log p(x) = (quadrature)", &quadrature.log_likelihood, None);
     }
     if let Some(annealing) = &record.annealing {
         let name = format!("-log p(x) ~ (annealing, {} images)", annealing.images);
@@ -48,6 +51,7 @@ pub fn evaluation_text(record: &Evaluation, paper: Option<(f64, f64)>) -> String
             100.0 * s.k_hat_high
         );
     }
+    text += &record.quadrature.as_ref().map_or(String::new(), quadrature);
     text += &record.annealing.as_ref().map_or(String::new(), annealing);
     text += &record.bidirectional.as_ref().map_or(String::new(), bidirectional);
     text += &record.posterior.as_ref().map_or(String::new(), posterior);
@@ -61,6 +65,18 @@ pub fn evaluation_text(record: &Evaluation, paper: Option<(f64, f64)>) -> String
 
 fn pair(e: &Estimate) -> String {
     format!("{:.3} +- {:.3}", e.mean, e.standard_error)
+}
+
+fn quadrature(q: &Quadrature) -> String {
+    let above = q.above_importance_sampling.as_ref();
+    let above = above.map_or(String::new(), |e| format!(", above importance sampling by {}", pair(e)));
+    format!(
+        "quadrature: points at distances of {}, less for {:.1}% of images; integrals over either half of them differ by at most \
+         {:.2}{above}\n",
+        q.spacing,
+        100.0 * q.refined,
+        q.halves_apart
+    )
 }
 
 fn annealing(a: &Annealing) -> String {

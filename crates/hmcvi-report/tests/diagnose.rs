@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hmcvi_record::{
     Annealing, AnnealingSettings, Bidirectional, EVALUATION_SCHEMA, Epoch, Estimate, Evaluation,
-    ImportanceSampling, Level, PosteriorDistance, PosteriorQuality, SCHEMA, Summary,
+    ImportanceSampling, Level, PosteriorDistance, PosteriorQuality, Quadrature, SCHEMA, Summary,
 };
 use hmcvi_report::diagnose;
 
@@ -61,6 +61,13 @@ fn good() -> Run {
         gflops: None,
         bytes: 0,
     };
+    let quadrature = Quadrature {
+        spacing: 0.02,
+        refined: 0.01,
+        log_likelihood: near(-95.99),
+        halves_apart: 0.1,
+        above_importance_sampling: Some(near(0.01)),
+    };
     let annealing = Annealing {
         settings: settings.clone(),
         images: 1000,
@@ -100,6 +107,7 @@ fn good() -> Run {
         divergences: 0,
         importance_sampling: Some(importance_sampling),
         encoder_bound: None,
+        quadrature: Some(quadrature),
         annealing: Some(annealing),
         bidirectional: Some(Bidirectional { settings, points: 100, lower, upper, gap }),
         posterior: Some(posterior),
@@ -152,7 +160,7 @@ fn set(epoch: &mut Epoch, name: &str, value: f64) {
 
 #[test]
 fn each_trouble_is_found_by_its_name() {
-    let cases: [(&str, Level, Spoil); 15] = [
+    let cases: [(&str, Level, Spoil); 17] = [
         ("training", Level::Problem, |r| r.summary.finished = false),
         ("over-fitting", Level::Problem, |r| last(r).validation = Some(map(&[("bound", -101.5)]))),
         ("over-fitting", Level::Problem, |r| {
@@ -168,6 +176,12 @@ fn each_trouble_is_found_by_its_name() {
         ("evaluation", Level::Problem, |r| r.summary.best_epoch = 9),
         ("k-hat", Level::Problem, |r| {
             evaluation(r).importance_sampling.as_mut().expect("there").k_hat_high = 0.3;
+        }),
+        ("quadrature", Level::Problem, |r| {
+            evaluation(r).quadrature.as_mut().expect("there").above_importance_sampling = Some(near(2.0));
+        }),
+        ("quadrature", Level::Problem, |r| {
+            evaluation(r).quadrature.as_mut().expect("there").halves_apart = 0.8;
         }),
         ("importance-sampling", Level::Problem, |r| {
             evaluation(r).annealing.as_mut().expect("there").above_importance_sampling = Some(near(0.5));

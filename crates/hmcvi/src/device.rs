@@ -77,6 +77,15 @@ impl Device {
         }
     }
 
+    /// The same device with products in full single precision.
+    pub fn exact(&self) -> Self {
+        match self {
+            Device::Cpu { .. } => self.clone(),
+            #[cfg(feature = "cuda")]
+            Device::Cuda(cuda) => Device::Cuda(Cuda { precision: Precision::F32, ..cuda.clone() }),
+        }
+    }
+
     /// Trains a small model for some steps here and on one thread of the processor, and returns the largest relative
     /// difference of its parameters.
     pub fn self_test(&self) -> Result<f64, TrainError> {

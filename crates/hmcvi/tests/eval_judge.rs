@@ -8,7 +8,7 @@ use hmcvi::data::Dataset;
 use hmcvi::device::Device;
 use hmcvi::eval::{
     AnnealingOptions, EvalError, ImportanceOptions, JudgeOptions, Judgement, Phase, PosteriorOptions,
-    Proposal, Watch, judge,
+    Proposal, QuadratureOptions, Watch, judge,
 };
 use hmcvi::model::Vae;
 use hmcvi_graph::{Graph, Store};
@@ -34,6 +34,7 @@ fn model() -> (RunSpec, Store<f32>, JudgeOptions) {
             ..ImportanceOptions::new(50)
         }),
         encoder_samples: 20,
+        quadrature: Some(QuadratureOptions { spacing: 0.2 }),
         annealing: Some((annealing, IMAGES)),
         bidirectional: Some((annealing, 20)),
         posterior: Some((PosteriorOptions { chains: 4, warm_up: 10, draws: 20, leapfrog_steps: 2 }, 2)),
@@ -133,6 +134,6 @@ fn interrupted_and_continued_it_finds_the_same() {
     assert!(sittings > 3, "it was interrupted {} times only", sittings - 1);
     watch.phases.sort();
     watch.phases.dedup();
-    assert_eq!(watch.phases.len(), 8, "every phase reports: {:?}", watch.phases);
+    assert_eq!(watch.phases.len(), 9, "every phase reports: {:?}", watch.phases);
     assert_same("interrupted", &whole, &found);
 }

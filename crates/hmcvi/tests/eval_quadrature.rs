@@ -3,7 +3,7 @@
 
 use hmcvi::data::{Dataset, fixed_draw};
 use hmcvi::device::Device;
-use hmcvi::eval::{AnnealingOptions, ImportanceOptions, JudgeOptions, judge};
+use hmcvi::eval::{AnnealingOptions, ImportanceOptions, JudgeOptions, QuadratureOptions, judge};
 use hmcvi::model::Vae;
 use hmcvi::run::Builtin;
 use hmcvi_graph::{CpuOptions, Graph, Run};
@@ -51,6 +51,7 @@ fn likelihoods_of_the_builtin_model_are_those_of_quadrature() {
     let mut options = JudgeOptions::new(&builtin.spec);
     options.draws = 1;
     options.importance = Some(ImportanceOptions::new(5000));
+    options.quadrature = Some(QuadratureOptions { spacing: SPACING });
     let annealing = AnnealingOptions { temperatures: 300, ..AnnealingOptions::default() };
     options.annealing = Some((annealing, images.len()));
     let data = &builtin.spec.data;
@@ -63,6 +64,8 @@ fn likelihoods_of_the_builtin_model_are_those_of_quadrature() {
         judge(spec, &mut checkpoint.store, &images, &options, &Device::cpu(2), &mut ()).expect("it judges");
     let annealing = found.annealing.as_ref().expect("it was asked for");
     for (image, exact) in found.images.iter().zip(&exact) {
+        let integrated = image.exact.expect("it was integrated") - exact;
+        assert!(integrated.abs() < ROUNDING, "{image:?}, not {exact}");
         let sampled = image.log_likelihood.expect("it was sampled") - exact;
         let annealed = image.annealed.expect("it was annealed") - exact;
         // The relative error of a mean of weights is 1 / sqrt(effective sample size).

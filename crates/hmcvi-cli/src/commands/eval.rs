@@ -5,7 +5,7 @@ use hmcvi::config::RunSpec;
 use hmcvi::data::{Dataset, Images};
 use hmcvi::eval::{
     AnnealingOptions, AnnealingSchedule, AnnealingStart, ImportanceOptions, JudgeOptions, Judgement,
-    PosteriorOptions, Proposal, judge,
+    PosteriorOptions, Proposal, QuadratureOptions, judge,
 };
 use hmcvi::run::{Checkpoint, Journal, Lock, RunDirectory};
 use hmcvi_record::{EVALUATION_SCHEMA, Evaluation, files};
@@ -50,6 +50,9 @@ pub(crate) struct Arguments {
     /// Samples of the encoder's own multi-sample (IWAE) bound; 0 leaves it out
     #[arg(long, value_name = "K", default_value_t = 0)]
     iwae: usize,
+    /// The likelihood itself, by quadrature with this spacing, for models with two latent dimensions
+    #[arg(long, value_name = "SPACING", num_args = 0..=1, default_missing_value = "0.02")]
+    quadrature: Option<f64>,
     /// Annealed importance sampling of the first N images
     #[arg(long, value_name = "N", default_value_t = 0)]
     ais: usize,
@@ -111,6 +114,7 @@ impl Arguments {
                 "`--proposal-scale` is {value}, but must be a positive number"
             )));
         }
+        let quadrature = self.quadrature.map(|spacing| quadrature(spacing, spec)).transpose()?;
         let usual = JudgeOptions::new(spec);
         let samples = self.samples.unwrap_or(spec.eval.importance_samples);
         let proposal = match self.proposal {
@@ -142,12 +146,27 @@ impl Arguments {
                 mean_draws: self.proposal_draws as usize,
             }),
             encoder_samples: self.iwae,
+            quadrature,
             annealing: of(self.ais),
             bidirectional: of(self.bdmc as usize),
             posterior: (self.posterior > 0).then_some((PosteriorOptions::default(), self.posterior)),
             ..usual
         })
     }
+}
+
+/// The division of a plane, if there is one.
+fn quadrature(spacing: f64, spec: &RunSpec) -> Result<QuadratureOptions, Failure> {
+    if spec.model.latent != 2 {
+        return Err(Failure::Usage(format!(
+            "`--quadrature` needs two latent dimensions, but this model has {}; `--ais N` works for any number",
+            spec.model.latent
+        )));
+    }
+    if !(0.001..=0.5).contains(&spacing) {
+        return Err(Failure::Usage(format!("`--quadrature` is {spacing}, but must be from 0.001 to 0.5")));
+    }
+    Ok(QuadratureOptions { spacing })
 }
 
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
@@ -255,6 +274,7 @@ pub(crate) fn record(
         divergences: judged.divergences,
         importance_sampling: judged.importance_sampling.clone(),
         encoder_bound: judged.encoder_bound,
+        quadrature: judged.quadrature,
         annealing: judged.annealing.clone(),
         bidirectional: judged.bidirectional.clone(),
         posterior: judged.posterior.clone(),

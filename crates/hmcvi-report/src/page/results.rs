@@ -86,6 +86,9 @@ fn rows(run: &RunReport) -> Vec<Row> {
             )
         });
     }
+    if let Some(quadrature) = &evaluation.quadrature {
+        rows.push(row("Quadrature".into(), quadrature.log_likelihood));
+    }
     if let Some(annealing) = &evaluation.annealing {
         let name = format!("Annealing, first {} images", grouped(annealing.images));
         rows.push(row(name, annealing.log_likelihood));

@@ -14,7 +14,7 @@ type Distance = fn(&PosteriorDistance) -> &Estimate;
 /// A line of the table: its name, and its value for an evaluation.
 type Line = (&'static str, fn(&Evaluation) -> Option<String>);
 
-const LINES: [Line; 12] = [
+const LINES: [Line; 13] = [
     ("Importance samples", |e| {
         let s = e.importance_sampling.as_ref()?;
         let wide = if s.proposal_scale == 1.0 {
@@ -33,6 +33,9 @@ const LINES: [Line; 12] = [
     ("k-hat, median", |e| Some(fixed(e.importance_sampling.as_ref()?.k_hat_median, 2))),
     ("Images with k-hat above 0.7", |e| {
         Some(format!("{} %", fixed(100.0 * e.importance_sampling.as_ref()?.k_hat_high, 1)))
+    }),
+    ("Quadrature above importance sampling (nats)", |e| {
+        e.quadrature.as_ref()?.above_importance_sampling.as_ref().map(pair)
     }),
     ("Annealing", |e| Some(annealed(&e.annealing.as_ref()?.settings, e.annealing.as_ref()?.images))),
     ("Acceptance of annealing", |e| Some(fixed(e.annealing.as_ref()?.acceptance_rate, 2))),

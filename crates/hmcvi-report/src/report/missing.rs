@@ -28,6 +28,11 @@ pub(super) fn missing(run: &RunData) -> Vec<Missing> {
             "the likelihood by importance sampling",
             "--samples 5000".into(),
         ),
+        (
+            evaluation.quadrature.is_none() && run.facts.settings.latent == 2,
+            "the likelihood itself",
+            "--quadrature".into(),
+        ),
         (evaluation.annealing.is_none(), "the likelihood by annealing", format!("--ais {FEW}")),
         (evaluation.bidirectional.is_none(), "how wrong annealing can be", format!("--bdmc {FEW}")),
         (
@@ -50,6 +55,7 @@ pub(super) fn missing(run: &RunData) -> Vec<Missing> {
     }
     // One evaluation replaces the other, so that a single command has to ask for everything.
     let asked = [
+        evaluation.quadrature.as_ref().map(|q| format!("--quadrature {}", q.spacing)),
         evaluation.annealing.as_ref().map(|a| format!("--ais {}", a.images)),
         evaluation.bidirectional.as_ref().map(|b| format!("--bdmc {}", b.points)),
         evaluation.posterior.as_ref().map(|p| format!("--posterior {}", p.images)),

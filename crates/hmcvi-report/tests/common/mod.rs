@@ -61,6 +61,7 @@ fn images(by: f64) -> Vec<ImageEvaluation> {
         effective_sample_size: Some(40.0 + i as f64),
         log_weight_variance: Some(2.0),
         k_hat: Some(0.3 + 0.1 * i as f64),
+        exact: Some(-87.9 - 10.0 * i as f64),
         annealed: Some(-87.9 - 10.0 * i as f64),
     };
     (0..6).map(image).collect()
@@ -109,6 +110,7 @@ fn evaluation(by: f64) -> Evaluation {
             bytes: 1000,
         }),
         encoder_bound: Some(EncoderBound { samples: 100, bound: near(-113.4) }),
+        quadrature: None,
         annealing: Some(Annealing {
             settings: settings.clone(),
             images: 6,

@@ -2,7 +2,8 @@
 //!
 //! [`judge()`] does everything for a variational auto-encoder. Its parts work for any [`LatentModel`]: importance
 //! sampling ([`ImportanceSampler`]), annealed importance sampling ([`Annealer`]), bounds from both sides on
-//! simulated data ([`sandwich`]), and reference draws from posteriors ([`PosteriorSampler`]).
+//! simulated data ([`sandwich`]), and reference draws from posteriors ([`PosteriorSampler`]). For auto-encoders with two
+//! latent dimensions there is the likelihood itself ([`Quadrature`]).
 
 mod annealing;
 mod bidirectional;
@@ -13,6 +14,7 @@ mod judge;
 mod model;
 mod pareto;
 mod posterior;
+mod quadrature;
 mod statistics;
 mod weights;
 
@@ -26,6 +28,7 @@ pub use judge::{
 };
 pub use model::{LatentModel, VaeModel};
 pub use posterior::{Distance, PosteriorOptions, PosteriorSampler, Reference};
+pub use quadrature::{Integral, Quadrature, QuadratureOptions};
 pub use statistics::estimate;
 pub use weights::{WeightSummary, Weights, log_mean_exp};
 
@@ -46,6 +49,9 @@ pub enum EvalError {
     /// The device cannot be used.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// Only planes are integrated over.
+    #[error("quadrature needs two latent dimensions, but the model has {0}; annealing works for any number")]
+    NotAPlane(usize),
     /// The watcher asked to stop.
     #[error("stopped before the end")]
     Stopped,

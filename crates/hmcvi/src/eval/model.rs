@@ -2,7 +2,7 @@
 
 use hmcvi_graph::{Expr, Graph};
 
-use crate::dist::Gaussian;
+use crate::dist::{Bernoulli, Gaussian};
 use crate::model::{Vae, VaeSettings};
 use crate::potential::Potential;
 
@@ -37,6 +37,11 @@ impl VaeModel {
     fn vae<'g>(&self, graph: &'g Graph) -> Vae<'g> {
         Vae::new(graph, &self.settings, self.pixels)
     }
+
+    /// `p(x | z)`
+    pub(super) fn decoder<'g>(&self, z: Expr<'g>) -> Bernoulli<'g> {
+        self.vae(z.graph()).decoder(z)
+    }
 }
 
 impl LatentModel for VaeModel {
@@ -57,6 +62,6 @@ impl LatentModel for VaeModel {
     }
 
     fn draw<'g>(&self, z: Expr<'g>) -> Expr<'g> {
-        self.vae(z.graph()).decoder(z).sample(z.graph().uniform(0, self.pixels))
+        self.decoder(z).sample(z.graph().uniform(0, self.pixels))
     }
 }

@@ -4,6 +4,7 @@
 mod annealed;
 mod blocks;
 mod chain;
+mod plane;
 mod posterior;
 mod sampled;
 
@@ -21,6 +22,7 @@ use super::annealing::AnnealingOptions;
 use super::bound::BoundEvaluator;
 use super::importance::Proposal;
 use super::posterior::PosteriorOptions;
+use super::quadrature::QuadratureOptions;
 use super::{EvalError, VaeModel};
 use crate::config::RunSpec;
 use crate::data::{Binarisation, Images, fixed_draw};
@@ -42,6 +44,8 @@ pub struct JudgeOptions {
     pub importance: Option<ImportanceOptions>,
     /// Samples of the encoder's multi-sample bound; 0 leaves it out.
     pub encoder_samples: usize,
+    /// Quadrature over the latent plane.
+    pub quadrature: Option<QuadratureOptions>,
     /// Annealed importance sampling of so many images.
     pub annealing: Option<(AnnealingOptions, usize)>,
     /// Bidirectional Monte Carlo with so many simulated data points.
@@ -83,6 +87,7 @@ impl JudgeOptions {
             chain_draws: 1,
             importance: Some(ImportanceOptions::new(spec.eval.importance_samples)),
             encoder_samples: 0,
+            quadrature: None,
             annealing: None,
             bidirectional: None,
             posterior: None,
@@ -101,6 +106,8 @@ pub enum Phase {
     ImportanceSampling,
     /// The multi-sample bound of the encoder.
     EncoderBound,
+    /// Quadrature over the latent plane.
+    Quadrature,
     /// Step sizes of annealing.
     Tuning,
     /// Annealed importance sampling.
@@ -119,6 +126,7 @@ impl Phase {
             Phase::Proposals => "proposals",
             Phase::ImportanceSampling => "importance sampling",
             Phase::EncoderBound => "encoder's multi-sample bound",
+            Phase::Quadrature => "quadrature",
             Phase::Tuning => "tuning step sizes",
             Phase::Annealing => "annealed importance sampling",
             Phase::Bidirectional => "bidirectional Monte Carlo",
@@ -163,6 +171,8 @@ pub struct Judgement {
     pub log_likelihoods: Vec<f64>,
     /// The multi-sample bound of the encoder alone.
     pub encoder_bound: Option<record::EncoderBound>,
+    /// `log p(x)` by quadrature.
+    pub quadrature: Option<record::Quadrature>,
     /// `log p(x)` by annealed importance sampling.
     pub annealing: Option<record::Annealing>,
     /// Bounds from both sides on simulated data.
@@ -219,6 +229,7 @@ impl Judge<'_> {
             importance_sampling: None,
             log_likelihoods: Vec::new(),
             encoder_bound: None,
+            quadrature: None,
             annealing: None,
             bidirectional: None,
             posterior: None,
@@ -235,6 +246,9 @@ impl Judge<'_> {
         };
         if options.encoder_samples > 0 {
             judgement.encoder_bound = Some(self.timed(Phase::EncoderBound, Self::encoder_bound)?);
+        }
+        if let Some(quadrature) = options.quadrature {
+            self.timed(Phase::Quadrature, |judge| judge.quadrature(quadrature, &mut judgement))?;
         }
         if let Some((annealing, images)) = options.annealing {
             self.timed(Phase::Annealing, |judge| {

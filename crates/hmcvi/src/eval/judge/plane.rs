@@ -1,0 +1,44 @@
+//! The likelihood of all images by quadrature over the latent plane.
+
+use hmcvi_record as record;
+
+use super::{Judge, Judgement, Phase, finite_estimate, means_of_images};
+use crate::eval::EvalError;
+use crate::eval::quadrature::{Integral, Quadrature, QuadratureOptions};
+
+impl Judge<'_> {
+    pub(super) fn quadrature(
+        &mut self,
+        options: QuadratureOptions,
+        judgement: &mut Judgement,
+    ) -> Result<(), EvalError> {
+        let (draws, count) = (self.options.draws.max(1), self.images.len());
+        let mut quadrature = Quadrature::new(&self.model, options, self.device)?;
+        let mut all: Vec<Integral> = Vec::new();
+        for draw in 0..draws {
+            all.extend(self.part(&format!("quadrature {draw}"), |judge| {
+                let x = judge.values(&judge.draw(draw));
+                let watch = &mut *judge.watch;
+                let share = |own: f64| (draw as f64 + own) / draws as f64;
+                let mut look = |own| watch.progress(Phase::Quadrature, share(own)).is_break();
+                quadrature.run(judge.store, &x, &mut look)
+            })?);
+        }
+        let likelihoods: Vec<f64> = all.iter().map(|i| i.log_likelihood).collect();
+        let likelihoods = means_of_images(&likelihoods, count);
+        for (image, exact) in judgement.images.iter_mut().zip(&likelihoods) {
+            image.exact = Some(*exact).filter(|l| l.is_finite());
+        }
+        let above =
+            |sampled: &[f64]| -> Vec<f64> { likelihoods.iter().zip(sampled).map(|(e, s)| e - s).collect() };
+        judgement.quadrature = Some(record::Quadrature {
+            spacing: options.spacing,
+            refined: all.iter().filter(|i| i.spacing < options.spacing).count() as f64 / all.len() as f64,
+            log_likelihood: finite_estimate(&likelihoods),
+            halves_apart: all.iter().map(|i| i.halves_apart).fold(0.0, f64::max),
+            above_importance_sampling: (!judgement.log_likelihoods.is_empty())
+                .then(|| finite_estimate(&above(&judgement.log_likelihoods))),
+        });
+        Ok(())
+    }
+}
