@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use hmcvi::data::Dataset;
 use hmcvi::device::Device;
-use hmcvi::eval::{self, EvalError, JudgeOptions, Phase, judge};
+use hmcvi::eval::{self, EvalError, JudgeOptions, Phase, QuadratureOptions, judge};
 use hmcvi::run::{Journal, Lock, RunDirectory, Watch, Which, resume, start};
 use hmcvi::train::Observer;
 use hmcvi_record::{Epoch, files};
@@ -145,8 +145,12 @@ impl Shared<'_> {
         let _lock = Lock::take(directory.path())?;
         let mut checkpoint = directory.checkpoint(Which::Best)?;
         let annealed = self.annealed(row).then(|| (row.annealing(), self.limits.annealed));
-        let options =
-            JudgeOptions { annealing: annealed, bidirectional: annealed, ..JudgeOptions::new(&row.spec) };
+        let options = JudgeOptions {
+            quadrature: (row.paper.latent == 2).then(QuadratureOptions::default),
+            annealing: annealed,
+            bidirectional: annealed,
+            ..JudgeOptions::new(&row.spec)
+        };
         let of = json!({ "options": options, "state": checkpoint.info, "data": self.data.sha256() });
         let journal = Journal::open(&directory.file(files::EVALUATION_PARTS), &of)?;
         let mut watching = Watching::new(self, row);

@@ -39,6 +39,12 @@ pub(super) struct Record {
     pub(super) state: String,
     pub(super) test_bound: Option<Nats>,
     pub(super) nll: Option<Nats>,
+    /// By quadrature, where there are two dimensions.
+    #[serde(default)]
+    pub(super) exact_nll: Option<Nats>,
+    /// How far that is above importance sampling of the same images.
+    #[serde(default)]
+    pub(super) exact_above: Option<Estimate>,
     /// By annealed importance sampling, of some images.
     pub(super) annealed_nll: Option<Nats>,
     /// Images that were annealed.
@@ -74,6 +80,7 @@ fn record(row: &Row) -> Record {
     let info = directory.as_ref().and_then(|d| d.info().ok());
     let evaluation = row.evaluation();
     let sampling = evaluation.as_ref().and_then(|e| e.importance_sampling.as_ref());
+    let quadrature = evaluation.as_ref().and_then(|e| e.quadrature.as_ref());
     let annealing = evaluation.as_ref().and_then(|e| e.annealing.as_ref());
     Record {
         preset: row.paper.preset.into(),
@@ -85,6 +92,8 @@ fn record(row: &Row) -> Record {
         },
         test_bound: evaluation.as_ref().map(|e| (&e.bound).into()),
         nll: sampling.map(|s| (&s.log_likelihood).into()),
+        exact_nll: quadrature.map(|q| (&q.log_likelihood).into()),
+        exact_above: quadrature.and_then(|q| q.above_importance_sampling),
         annealed_nll: annealing.map(|a| (&a.log_likelihood).into()),
         annealed_images: annealing.map_or(0, |a| a.images),
         annealed_by: annealing.map(|a| a.settings.clone()),

@@ -115,14 +115,31 @@ pub(super) fn markdown(records: &[Record]) -> String {
         let (bound, nll) = (value(&r.test_bound, r.paper_bound), value(&r.nll, r.paper_nll));
         text += &format!("| {} | {settings} | {bound} | {nll} |\n", r.title());
     }
-    text + &annealed(records)
+    text + &exact(records) + &annealed(records)
+}
+
+/// A difference and its standard error.
+fn pair(e: &Option<Estimate>) -> String {
+    e.as_ref().map_or("-".into(), |e| format!("{:.3} ± {:.3}", e.mean, e.standard_error))
+}
+
+/// The likelihoods themselves, where they were integrated.
+fn exact(records: &[Record]) -> String {
+    let line = |r: &Record| {
+        let nll = r.exact_nll.as_ref()?;
+        Some(format!("| {} | {:.2} ± {:.2} | {} |\n", r.title(), nll.mean, nll.se, pair(&r.exact_above)))
+    };
+    let head = "| row | exact NLL | better than importance sampling by |\n|---|---|---|\n";
+    titled(head, records.iter().filter_map(line).collect())
+}
+
+/// Lines with their head, or nothing.
+fn titled(head: &str, lines: String) -> String {
+    if lines.is_empty() { lines } else { format!("\n{head}{lines}") }
 }
 
 /// How far the likelihoods of the rows that were annealed can be trusted.
 fn annealed(records: &[Record]) -> String {
-    let pair = |e: &Option<Estimate>| {
-        e.as_ref().map_or("-".into(), |e| format!("{:.3} ± {:.3}", e.mean, e.standard_error))
-    };
     let line = |r: &Record| {
         let nll = r.annealed_nll.as_ref()?;
         let (above, gap) = (pair(&r.annealed_above), pair(&r.bdmc_gap));
@@ -131,10 +148,7 @@ fn annealed(records: &[Record]) -> String {
         let (title, images) = (r.title(), r.annealed_images);
         Some(format!("| {title} | {images} | {how} | {:.2} | {above} | {gap} |\n", nll.mean))
     };
-    let lines: String = records.iter().filter_map(line).collect();
-    if lines.is_empty() {
-        return lines;
-    }
-    let head = "| row | annealed images | temperatures | annealed NLL | better than importance sampling by | bidirectional gap |";
-    format!("\n{head}\n|---|---|---|---|---|---|\n{lines}")
+    let head = "| row | annealed images | temperatures | annealed NLL | better than importance sampling by | bidirectional gap |\n\
+                |---|---|---|---|---|---|\n";
+    titled(head, records.iter().filter_map(line).collect())
 }
