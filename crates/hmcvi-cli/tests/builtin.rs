@@ -28,3 +28,15 @@ fn an_evaluation_of_the_builtin_model_is_printed_and_kept_nowhere() {
     assert!(sandbox.path().join("codes/zT.npy").is_file());
     assert!(sandbox.fail(2, &["diagnose", "builtin"]).contains("hmcvi eval builtin"));
 }
+
+#[test]
+fn a_plane_is_integrated_over_with_a_spacing_that_makes_sense() {
+    let sandbox = Sandbox::new();
+    let of = |spacing| {
+        ["eval", "builtin", "--limit", "5", "--draws", "1", "--samples", "0", "--quadrature", spacing]
+    };
+    let text = sandbox.succeed(&of("0.1"));
+    assert!(text.contains("-log p(x) = (quadrature)"), "{text}");
+    let text = sandbox.fail(2, &of("0"));
+    assert!(text.contains("`--quadrature` is 0, but must be from 0.001 to 0.5"), "{text}");
+}

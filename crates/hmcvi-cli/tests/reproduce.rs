@@ -27,6 +27,10 @@ fn rows_are_trained_in_order_and_in_pieces_and_set_beside_the_paper() {
         assert_eq!(row["state"], "judged", "{row}");
         let value = |name: &str| row[name]["mean"].as_f64().unwrap_or(f64::NAN);
         assert!(value("test_bound") > 0.0 && value("nll") > 0.0, "positive nats: {row}");
+        assert!(
+            value("exact_nll") > 0.0 && value("exact_nll") < value("test_bound"),
+            "below the bound: {row}"
+        );
         assert!(row["test_bound"]["se"].as_f64().is_some_and(|se| se > 0.0), "{row}");
         assert_eq!((row["epochs"].as_u64(), row["seed"].as_u64()), (Some(2), Some(1)));
     }
@@ -39,7 +43,7 @@ fn rows_are_trained_in_order_and_in_pieces_and_set_beside_the_paper() {
         |name: &str| std::fs::read_to_string(sandbox.path().join("table").join(name)).expect("written");
     let curves: serde_json::Value = serde_json::from_str(&written("curves.json")).expect("JSON");
     assert_eq!(curves["hmcvi-4"].as_array().map(Vec::len), Some(1), "the last epoch is looked at: {curves}");
-    assert_eq!(written("table1.md").lines().count(), 2 + 3);
+    assert_eq!(written("table1.md").lines().count(), (2 + 3) + 1 + (2 + 3), "results, and exact likelihoods");
     assert!(sandbox.path().join("table/learning-curves-2d.png").is_file());
     // Done is done; more epochs go on with what is there.
     assert_eq!(sandbox.succeed(&arguments(&["--status"])), text);

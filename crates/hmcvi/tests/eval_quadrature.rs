@@ -3,8 +3,11 @@
 
 use hmcvi::data::{Dataset, fixed_draw};
 use hmcvi::device::Device;
-use hmcvi::eval::{AnnealingOptions, ImportanceOptions, JudgeOptions, QuadratureOptions, judge};
-use hmcvi::model::Vae;
+use hmcvi::eval::{
+    AnnealingOptions, EvalError, ImportanceOptions, JudgeOptions, Quadrature, QuadratureOptions, VaeModel,
+    judge,
+};
+use hmcvi::model::{Vae, VaeSettings};
 use hmcvi::run::Builtin;
 use hmcvi_graph::{CpuOptions, Graph, Run};
 
@@ -75,4 +78,12 @@ fn likelihoods_of_the_builtin_model_are_those_of_quadrature() {
         let error = (annealing.log_weight_variance.exp_m1() / 16.0).sqrt();
         assert!(annealed.abs() < 5.0 * error + ROUNDING, "{image:?}, not {exact}, error {error}");
     }
+}
+
+#[test]
+fn more_than_a_plane_is_not_integrated_over() {
+    let settings = VaeSettings { latent: 20, hidden: vec![8] };
+    let model = VaeModel { settings, pixels: 784 };
+    let refused = Quadrature::new(&model, QuadratureOptions::default(), &Device::cpu(1)).err();
+    assert!(matches!(refused, Some(EvalError::NotAPlane(20))), "{refused:?}");
 }
