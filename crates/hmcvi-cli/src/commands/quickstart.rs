@@ -8,7 +8,7 @@ use clap::Args;
 use hmcvi::config::{RunSpec, preset};
 use hmcvi::data::Dataset;
 use hmcvi::device::Device;
-use hmcvi::eval::{ImportanceOptions, JudgeOptions, judge};
+use hmcvi::eval::{ImportanceOptions, JudgeOptions, QuadratureOptions, judge};
 use hmcvi::run::{RunDirectory, Which, start};
 
 use super::train::{begin, conclude};
@@ -48,6 +48,8 @@ const FIRST_EPOCHS: usize = 100;
 const FURTHER_EPOCHS: usize = 20;
 /// Samples of importance sampling: with two dimensions few are enough.
 const SAMPLES: usize = 500;
+/// Spacing of the quadrature: posteriors of models that were trained for so short are wide.
+const SPACING: f64 = 0.05;
 
 /// Folders and names of the three models.
 pub(crate) const START: (&str, &str) = ("basic-start", "Basic VI, start of both");
@@ -129,8 +131,11 @@ fn judge_run(
     let directory = RunDirectory::open(&arguments.out.join(folder))?;
     let spec = directory.spec()?;
     let mut checkpoint = directory.checkpoint(Which::Best)?;
-    let options =
-        JudgeOptions { importance: Some(ImportanceOptions::new(SAMPLES)), ..JudgeOptions::new(&spec) };
+    let options = JudgeOptions {
+        importance: Some(ImportanceOptions::new(SAMPLES)),
+        quadrature: Some(QuadratureOptions { spacing: SPACING }),
+        ..JudgeOptions::new(&spec)
+    };
     let mut judging = Judging::new(context, None);
     let judgement = judge(&spec, &mut checkpoint.store, data.test(), &options, device, &mut judging)?;
     judging.finish()?;

@@ -36,6 +36,8 @@ pub(crate) struct Comparison {
     pub(crate) bound: Quantity,
     /// `-log p(x) ≈`
     pub(crate) nll: Quantity,
+    /// `-log p(x)`, by quadrature.
+    pub(crate) exact: Quantity,
     pub(crate) effective_sample_size: [f64; 2],
     pub(crate) divergences: u64,
     pub(crate) seconds: f64,
@@ -43,10 +45,13 @@ pub(crate) struct Comparison {
 
 pub(crate) fn compare(basic: &Judged, hmcvi: &Judged, seconds: f64) -> Comparison {
     let (b, h) = (&basic.judgement, &hmcvi.judgement);
+    let exact =
+        |j: &Judgement| -> Vec<f64> { j.images.iter().map(|i| i.exact.unwrap_or(f64::NAN)).collect() };
     let size = |j: &Judgement| j.importance_sampling.as_ref().map_or(f64::NAN, |s| s.effective_sample_size);
     Comparison {
         bound: quantity(&b.bounds, &h.bounds),
         nll: quantity(&b.log_likelihoods, &h.log_likelihoods),
+        exact: quantity(&exact(b), &exact(h)),
         effective_sample_size: [size(b), size(h)],
         divergences: h.divergences,
         seconds,
@@ -75,9 +80,12 @@ impl Comparison {
             ("in standard errors", Align::Right),
         ]);
         let show = |e: &Estimate| format!("{:.2} +- {:.2}", e.mean, e.standard_error);
-        for (name, q) in
-            [("-log p(x) <= (bound)", &self.bound), ("-log p(x) ~ (importance sampling)", &self.nll)]
-        {
+        let rows = [
+            ("-log p(x) <= (bound)", &self.bound),
+            ("-log p(x) ~ (importance sampling)", &self.nll),
+            ("-log p(x) = (quadrature)", &self.exact),
+        ];
+        for (name, q) in rows {
             let gain = format!("{:.1}", q.gain_in_standard_errors);
             table.row([name.into(), show(&q.basic), show(&q.hmcvi), show(&q.gain), gain]);
         }
