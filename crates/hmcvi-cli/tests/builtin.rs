@@ -38,5 +38,5 @@ fn a_plane_is_integrated_over_with_a_spacing_that_makes_sense() {
     let text = sandbox.succeed(&of("0.1"));
     assert!(text.contains("-log p(x) = (quadrature)"), "{text}");
     let text = sandbox.fail(2, &of("0"));
-    assert!(text.contains("`--quadrature` is 0, but must be from 0.001 to 0.5"), "{text}");
+    assert!(text.contains("`--quadrature` is 0, but must be from 0.005 to 0.5"), "{text}");
 }

@@ -255,7 +255,7 @@ fn quadrature(place: &str, e: &Evaluation) -> Option<Finding> {
                 q.halves_apart
             ),
             meaning: "some posteriors are narrower than the grid: their likelihoods are not exact".into(),
-            action: format!("hmcvi eval {place} --quadrature {}", q.spacing / 2.0),
+            action: format!("hmcvi eval {place} --quadrature {}", (q.spacing / 2.0).max(0.005)),
         });
     }
     let above = q.above_importance_sampling?;

@@ -163,8 +163,8 @@ fn quadrature(spacing: f64, spec: &RunSpec) -> Result<QuadratureOptions, Failure
             spec.model.latent
         )));
     }
-    if !(0.001..=0.5).contains(&spacing) {
-        return Err(Failure::Usage(format!("`--quadrature` is {spacing}, but must be from 0.001 to 0.5")));
+    if !(0.005..=0.5).contains(&spacing) {
+        return Err(Failure::Usage(format!("`--quadrature` is {spacing}, but must be from 0.005 to 0.5")));
     }
     Ok(QuadratureOptions { spacing })
 }

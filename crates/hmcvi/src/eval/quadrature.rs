@@ -1,8 +1,8 @@
 //! Integrate over a latent plane: `log p(x)` itself, where there are two dimensions.
 //!
 //! `log p(x, z)` of a binary image is linear in the image: `Σ x·l(z)` and something that depends on `z` alone. So every point
-//! of the plane is decoded once, and all images meet it in one matrix product: that costs a few hundredths of what
-//! importance sampling does.
+//! of the plane is decoded once, and all images meet it in one matrix product: that takes half as long as importance sampling
+//! with 5,000 samples.
 
 use hmcvi_graph::{Graph, Rows, Run, Store};
 use serde::{Deserialize, Serialize};
