@@ -41,14 +41,12 @@ pub fn chart(data: &Chart) -> Result<Scene, ReportError> {
     }
     for (i, curve) in data.curves.iter().enumerate() {
         // Where colours come again, lines are dashed.
-        let (colour, dashed) = (LINES[i % LINES.len()], i >= LINES.len());
-        let stroke = Stroke::new(colour, 2.0);
-        let stroke = if dashed { stroke.dashed() } else { stroke };
+        let stroke = Stroke { dashed: i >= LINES.len(), ..Stroke::new(LINES[i % LINES.len()], 2.0) };
         let finite = curve.points.iter().filter(|p| p.0.is_finite() && p.1.is_finite());
         let places: Vec<Place> = finite.map(|p| panel.at([p.0, p.1])).collect();
         scene.line(&places, stroke);
         let place = (legend, area.y + 14.0 + LINE * i as f64);
-        key(&mut scene, place, &Key::Line(colour, dashed));
+        key(&mut scene, place, &Key::Line(stroke));
         let text = Text::new((legend + SIGN + 7.0, place.1), &curve.name, LABEL);
         scene.text(text.anchor(Anchor::Start));
     }

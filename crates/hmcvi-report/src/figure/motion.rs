@@ -30,13 +30,13 @@ pub fn motion(data: &Motion) -> Scene {
     let mut entries =
         vec![(Key::Dot(ramp::path(0.0)), "first state"), (Key::Dot(ramp::path(1.0)), "last state")];
     if several {
-        entries.push((Key::Line(GREY, true), "momentum drawn anew"));
+        entries.push((Key::Line(Stroke::new(GREY, 2.2).dashed()), "momentum drawn anew"));
     }
     legend(&mut scene, (407.0, y), &entries);
     let energy = [
-        (Key::Line(LINES[0], false), "potential"),
-        (Key::Line(LINES[1], false), "kinetic"),
-        (Key::Line(TOTAL, false), "total"),
+        (Key::Line(Stroke::new(LINES[0], 2.2)), "potential"),
+        (Key::Line(Stroke::new(LINES[1], 2.2)), "kinetic"),
+        (Key::Line(Stroke::new(TOTAL, 2.2)), "total"),
     ];
     legend(&mut scene, (974.0, y), &energy);
     scene

@@ -83,7 +83,7 @@ pub(super) fn range(values: impl Iterator<Item = f64>, margin: f64) -> Option<(f
 
 /// One entry of a legend: what it looks like and what it means.
 pub(super) enum Key {
-    Line(Colour, bool),
+    Line(Stroke),
     Dot(Colour),
     Ring(Colour),
 }
@@ -95,11 +95,7 @@ pub(super) const SIGN: f64 = 22.0;
 pub(super) fn key(scene: &mut Scene, (x, y): Place, key: &Key) {
     let middle = (x + SIGN / 2.0, y - 0.35 * LABEL);
     match *key {
-        Key::Line(colour, dashed) => {
-            let stroke = Stroke::new(colour, 2.2);
-            let stroke = if dashed { stroke.dashed() } else { stroke };
-            scene.line(&[(x, middle.1), (x + SIGN, middle.1)], stroke);
-        }
+        Key::Line(stroke) => scene.line(&[(x, middle.1), (x + SIGN, middle.1)], stroke),
         Key::Dot(colour) => scene.add(Shape::Disc {
             place: middle,
             radius: 5.0,
