@@ -305,6 +305,9 @@ pub struct Evaluation {
     pub bidirectional: Option<Bidirectional>,
     /// Distance of the posterior approximation from the posterior.
     pub posterior: Option<PosteriorQuality>,
+    /// What better reverse models would add to the bound.
+    #[serde(default)]
+    pub reverse: Option<ReverseQuality>,
     /// Seconds by part.
     pub seconds: BTreeMap<String, f64>,
 }
@@ -358,8 +361,17 @@ pub struct Quadrature {
     /// Largest distance, over images, between the integrals over either half of the points; the error of all of them is
     /// of the order of its square.
     pub halves_apart: f64,
+    /// Largest share, over images, of the integral that lies in the outermost tenth of the disc's radius: where it is not
+    /// small, some of the posterior is beyond the disc. Unknown in records of early versions.
+    #[serde(default)]
+    pub rim: Option<f64>,
     /// Its value less that of importance sampling, of the same images and draws.
     pub above_importance_sampling: Option<Estimate>,
+}
+
+impl Quadrature {
+    /// Spacings that can be asked for. A finer grid has more points than memory bears.
+    pub const SPACINGS: std::ops::RangeInclusive<f64> = 0.005..=0.5;
 }
 
 /// Settings of annealing.
@@ -443,6 +455,24 @@ pub struct PosteriorQuality {
     pub gain: PosteriorDistance,
     /// Energies above the mean of each image's posterior, as shares.
     pub energies: EnergyHistogram,
+}
+
+/// What better reverse models would add to the bound: Gaussians that were fitted to the momenta of single images, and
+/// scored on other draws than those.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReverseQuality {
+    /// Images.
+    pub images: u64,
+    /// Draws of each image.
+    pub draws: u64,
+    /// Mean log density of an image's momenta under the models that were learnt.
+    pub learnt: Estimate,
+    /// Gain with a diagonal Gaussian that is the image's own, whatever the position.
+    pub own: Estimate,
+    /// Gain with one whose mean is linear in what the learnt models see.
+    pub linear: Estimate,
+    /// Gain with one that has correlations, too.
+    pub correlated: Estimate,
 }
 
 /// Shares of draws by their energy.

@@ -1,6 +1,6 @@
 //! Say what is wrong with a run, what it means, and what to do about it.
 
-use hmcvi_record::{Epoch, Estimate, Evaluation, Finding, Level, Summary};
+use hmcvi_record::{Epoch, Estimate, Evaluation, Finding, Level, Quadrature, Summary};
 
 /// Share of images with a k-hat above 0.7 from which on the mean is not to be trusted.
 const HIGH_K_HAT_SHARE: f64 = 0.05;
@@ -10,6 +10,10 @@ const SMALL_SAMPLE_SHARE: f64 = 0.01;
 const ABOVE: f64 = 0.1;
 /// Nats between integrals over either half of the points, from which on they are too far from each other.
 const HALVES_APART: f64 = 0.5;
+/// Share of an integral in the rim of the disc from which on something may be beyond it.
+const WIDE_RIM: f64 = 0.01;
+/// Nats that better reverse models may add to the bound.
+const POOR_REVERSE: f64 = 0.5;
 /// Nats between the two bounds of bidirectional Monte Carlo.
 const WIDE_GAP: f64 = 0.5;
 /// Acceptance rates that waste simulations, and those that could take larger steps.
@@ -51,6 +55,7 @@ pub fn diagnose(
             all.extend(annealing(place, e));
             all.extend(gap(place, e));
             all.extend(posterior(e));
+            all.extend(reverse(e));
         }
         None => all.push(Finding {
             level: Level::Problem,
@@ -246,35 +251,48 @@ fn is_above(above: &Estimate) -> bool {
 
 fn quadrature(place: &str, e: &Evaluation) -> Option<Finding> {
     let q = e.quadrature.as_ref()?;
-    if q.halves_apart > HALVES_APART {
-        return Some(Finding {
+    let problem = |finding: String, meaning: &str, action: String| {
+        Some(Finding {
             level: Level::Problem,
             about: "quadrature".into(),
-            finding: format!(
-                "integrals over either half of the points differ by up to {:.2} nats",
-                q.halves_apart
-            ),
-            meaning: "some posteriors are narrower than the grid: their likelihoods are not exact".into(),
-            action: format!("hmcvi eval {place} --quadrature {}", (q.spacing / 2.0).max(0.005)),
-        });
+            finding,
+            meaning: meaning.into(),
+            action,
+        })
+    };
+    if q.halves_apart > HALVES_APART {
+        let finer = q.spacing / 2.0;
+        return problem(
+            format!("integrals over either half of the points differ by up to {:.2} nats", q.halves_apart),
+            "some posteriors are narrower than the grid: their likelihoods are not exact",
+            if Quadrature::SPACINGS.contains(&finer) {
+                format!("hmcvi eval {place} --quadrature {finer}")
+            } else {
+                format!("hmcvi eval {place} --ais 1000, and report the likelihood by annealing")
+            },
+        );
+    }
+    if let Some(rim) = q.rim.filter(|rim| *rim > WIDE_RIM) {
+        return problem(
+            format!("up to {:.0}% of an image's posterior lie in the rim of the disc", 100.0 * rim),
+            "some posteriors reach beyond what is integrated over: their likelihoods are not exact",
+            format!("hmcvi eval {place} --ais 1000, and report the likelihood by annealing"),
+        );
     }
     let above = q.above_importance_sampling?;
     let numbers = format!(
         "the likelihood by quadrature is above importance sampling by {:.3} +- {:.3} nats",
         above.mean, above.standard_error
     );
-    Some(if is_above(&above) {
-        Finding {
-            level: Level::Problem,
-            about: "quadrature".into(),
-            finding: numbers,
-            meaning: "importance sampling misses modes of some posteriors that the encoder does not point to"
-                .into(),
-            action: "report the likelihood by quadrature".into(),
-        }
+    if is_above(&above) {
+        problem(
+            numbers,
+            "importance sampling misses modes of some posteriors that the encoder does not point to",
+            "report the likelihood by quadrature".into(),
+        )
     } else {
-        good("quadrature", numbers, "importance sampling is right")
-    })
+        Some(good("quadrature", numbers, "importance sampling is right"))
+    }
 }
 
 fn annealing(place: &str, e: &Evaluation) -> Option<Finding> {
@@ -346,6 +364,26 @@ fn posterior(e: &Evaluation) -> Option<Finding> {
         }
     } else {
         good("posterior", numbers, "measured against long chains on the posterior itself")
+    })
+}
+
+fn reverse(e: &Evaluation) -> Option<Finding> {
+    let r = e.reverse.as_ref()?;
+    let gain = if r.own.mean > r.linear.mean { r.own } else { r.linear };
+    let numbers = format!(
+        "reverse models that know each image would add {:.3} +- {:.3} nats to the bound",
+        gain.mean, gain.standard_error
+    );
+    Some(if gain.mean > POOR_REVERSE && gain.mean > 3.0 * gain.standard_error {
+        Finding {
+            level: Level::Remark,
+            about: "reverse-models".into(),
+            finding: numbers,
+            meaning: "the bound is that far from the likelihood, at least, because the networks guess momenta poorly".into(),
+            action: "train for longer, or with larger `model.hidden` layers".into(),
+        }
+    } else {
+        good("reverse-models", numbers, "the networks guess momenta about as well as Gaussians can")
     })
 }
 

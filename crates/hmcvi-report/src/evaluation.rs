@@ -1,6 +1,8 @@
 //! Show an evaluation as a table for a terminal.
 
-use hmcvi_record::{Annealing, Bidirectional, Estimate, Evaluation, PosteriorQuality, Quadrature};
+use hmcvi_record::{
+    Annealing, Bidirectional, Estimate, Evaluation, PosteriorQuality, Quadrature, ReverseQuality,
+};
 
 use crate::table::{Align, Table};
 
@@ -55,6 +57,7 @@ pub fn evaluation_text(record: &Evaluation, paper: Option<(f64, f64)>) -> String
     text += &record.annealing.as_ref().map_or(String::new(), annealing);
     text += &record.bidirectional.as_ref().map_or(String::new(), bidirectional);
     text += &record.posterior.as_ref().map_or(String::new(), posterior);
+    text += &record.reverse.as_ref().map_or(String::new(), reverse);
     let terms: Vec<String> = record.terms.iter().map(|(name, value)| format!("{name} {value:.3}")).collect();
     text += &format!("terms of the bound: {}\n", terms.join(", "));
     if record.divergences > 0 {
@@ -70,9 +73,10 @@ fn pair(e: &Estimate) -> String {
 fn quadrature(q: &Quadrature) -> String {
     let above = q.above_importance_sampling.as_ref();
     let above = above.map_or(String::new(), |e| format!(", above importance sampling by {}", pair(e)));
+    let rim = q.rim.map_or(String::new(), |rim| format!(", at most {rim:.0e} of a posterior is in the rim"));
     format!(
         "quadrature: points at distances of {}, less for {:.1}% of images; integrals over either half of them differ by at most \
-         {:.2}{above}\n",
+         {:.2}{rim}{above}\n",
         q.spacing,
         100.0 * q.refined,
         q.halves_apart
@@ -126,5 +130,16 @@ fn posterior(p: &PosteriorQuality) -> String {
     format!(
         "\n{table}\nposterior: {} images, {} chains of {} draws, largest R-hat {:.3}, smallest effective sample size {:.0}\n",
         p.images, p.chains, p.draws, p.r_hat, p.effective_sample_size
+    )
+}
+
+fn reverse(r: &ReverseQuality) -> String {
+    format!(
+        "reverse models, {} images: a Gaussian for each image would add {} to the bound, with means linear in position {}, with \
+         correlations {}\n",
+        r.images,
+        pair(&r.own),
+        pair(&r.linear),
+        pair(&r.correlated)
     )
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use hmcvi_record::{
     Annealing, AnnealingSettings, Bidirectional, EVALUATION_SCHEMA, Epoch, Estimate, Evaluation,
-    ImportanceSampling, Level, PosteriorDistance, PosteriorQuality, Quadrature, SCHEMA, Summary,
+    ImportanceSampling, Level, PosteriorDistance, PosteriorQuality, Quadrature, ReverseQuality, SCHEMA,
+    Summary,
 };
 use hmcvi_report::diagnose;
 
@@ -66,6 +67,7 @@ fn good() -> Run {
         refined: 0.01,
         log_likelihood: near(-95.99),
         halves_apart: 0.1,
+        rim: Some(1e-6),
         above_importance_sampling: Some(near(0.01)),
     };
     let annealing = Annealing {
@@ -77,6 +79,14 @@ fn good() -> Run {
         above_importance_sampling: Some(near(0.01)),
     };
     let (lower, upper, gap) = (near(-80.0), near(-79.9), near(0.1));
+    let reverse = ReverseQuality {
+        images: 100,
+        draws: 4000,
+        learnt: near(-30.0),
+        own: near(0.2),
+        linear: near(0.3),
+        correlated: near(0.9),
+    };
     let posterior = PosteriorQuality {
         images: 10,
         chains: 4,
@@ -111,6 +121,7 @@ fn good() -> Run {
         annealing: Some(annealing),
         bidirectional: Some(Bidirectional { settings, points: 100, lower, upper, gap }),
         posterior: Some(posterior),
+        reverse: Some(reverse),
         seconds: BTreeMap::new(),
     };
     let summary = Summary {
@@ -160,7 +171,7 @@ fn set(epoch: &mut Epoch, name: &str, value: f64) {
 
 #[test]
 fn each_trouble_is_found_by_its_name() {
-    let cases: [(&str, Level, Spoil); 17] = [
+    let cases: [(&str, Level, Spoil); 19] = [
         ("training", Level::Problem, |r| r.summary.finished = false),
         ("over-fitting", Level::Problem, |r| last(r).validation = Some(map(&[("bound", -101.5)]))),
         ("over-fitting", Level::Problem, |r| {
@@ -183,6 +194,9 @@ fn each_trouble_is_found_by_its_name() {
         ("quadrature", Level::Problem, |r| {
             evaluation(r).quadrature.as_mut().expect("there").halves_apart = 0.8;
         }),
+        ("quadrature", Level::Problem, |r| {
+            evaluation(r).quadrature.as_mut().expect("there").rim = Some(0.02);
+        }),
         ("importance-sampling", Level::Problem, |r| {
             evaluation(r).annealing.as_mut().expect("there").above_importance_sampling = Some(near(0.5));
         }),
@@ -190,6 +204,7 @@ fn each_trouble_is_found_by_its_name() {
             evaluation(r).bidirectional.as_mut().expect("there").gap = near(0.8);
         }),
         ("posterior", Level::Problem, |r| evaluation(r).posterior.as_mut().expect("there").r_hat = 1.3),
+        ("reverse-models", Level::Remark, |r| evaluation(r).reverse.as_mut().expect("there").own = near(1.5)),
     ];
     for (about, level, spoil) in cases {
         let mut run = good();

@@ -1,11 +1,12 @@
 //! Compare likelihoods of a trained model with integrals over its latent plane.
 #![allow(missing_docs, reason = "tests are named for what they guard")]
 
+use hmcvi::config::preset;
 use hmcvi::data::{Dataset, fixed_draw};
 use hmcvi::device::Device;
 use hmcvi::eval::{
-    AnnealingOptions, EvalError, ImportanceOptions, JudgeOptions, Quadrature, QuadratureOptions, VaeModel,
-    judge,
+    AnnealingOptions, EvalError, ImportanceOptions, JudgeOptions, Quadrature, QuadratureOptions,
+    ReverseFitter, VaeModel, judge,
 };
 use hmcvi::model::{Vae, VaeSettings};
 use hmcvi::run::Builtin;
@@ -77,6 +78,50 @@ fn likelihoods_of_the_builtin_model_are_those_of_quadrature() {
         // Weights of chains are log-normal, nearly.
         let error = (annealing.log_weight_variance.exp_m1() / 16.0).sqrt();
         assert!(annealed.abs() < 5.0 * error + ROUNDING, "{image:?}, not {exact}, error {error}");
+    }
+}
+
+#[test]
+fn reverse_models_that_know_an_image_bring_the_bound_nearer_to_the_likelihood_but_not_beyond() {
+    let mut builtin = Builtin::open().expect("it is part of the library");
+    let images = Dataset::embedded().expect("embedded").test().slice(IMAGES).expect("some images");
+    let image = images.slice(0..1).expect("one of them");
+    let mut options = JudgeOptions::new(&builtin.spec);
+    (options.draws, options.chain_draws, options.importance) = (1, 1000, None);
+    // Refined where that is too coarse.
+    options.quadrature = Some(QuadratureOptions { spacing: 0.05 });
+    options.reverse = 1;
+    let Builtin { spec, checkpoint, .. } = &mut builtin;
+    let found =
+        judge(spec, &mut checkpoint.store, &image, &options, &Device::cpu(2), &mut ()).expect("it judges");
+    let reverse = found.reverse.expect("it was asked for");
+    let exact = found.quadrature.expect("it was asked for").log_likelihood.mean;
+    let gap = exact - found.bound.mean;
+    // Energies and log densities differ by about a nat from draw to draw.
+    let error = 5.0 * (1.0 / 1000f64).sqrt();
+    assert!(reverse.linear.mean > error, "{reverse:?}");
+    assert!(
+        reverse.own.mean < reverse.linear.mean && reverse.linear.mean < reverse.correlated.mean,
+        "{reverse:?}"
+    );
+    assert!(
+        reverse.correlated.mean < gap + error,
+        "{reverse:?}, but the bound is {gap} below the likelihood"
+    );
+}
+
+#[test]
+fn reverse_models_are_those_of_steps() {
+    let refused = ReverseFitter::new(&preset("basic-2d").expect("a preset"), 784, &Device::cpu(1)).err();
+    assert!(matches!(refused, Some(EvalError::NoSteps)), "{refused:?}");
+}
+
+#[test]
+fn spacings_have_limits() {
+    let model = VaeModel { settings: VaeSettings { latent: 2, hidden: vec![8] }, pixels: 784 };
+    for spacing in [0.0, 0.001, 1.0, f64::NAN] {
+        let refused = Quadrature::new(&model, QuadratureOptions { spacing }, &Device::cpu(1)).err();
+        assert!(matches!(refused, Some(EvalError::Spacing(_))), "{spacing}: {refused:?}");
     }
 }
 

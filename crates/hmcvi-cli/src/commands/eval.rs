@@ -5,7 +5,7 @@ use hmcvi::config::RunSpec;
 use hmcvi::data::{Dataset, Images};
 use hmcvi::eval::{
     AnnealingOptions, AnnealingSchedule, AnnealingStart, ImportanceOptions, JudgeOptions, Judgement,
-    PosteriorOptions, Proposal, QuadratureOptions, judge,
+    PosteriorOptions, Proposal, Quadrature, QuadratureOptions, judge,
 };
 use hmcvi::run::{Checkpoint, Journal, Lock, RunDirectory};
 use hmcvi_record::{EVALUATION_SCHEMA, Evaluation, files};
@@ -77,6 +77,9 @@ pub(crate) struct Arguments {
     /// Measure the distance from the posteriors of the first N images, with long HMC chains
     #[arg(long, value_name = "N", default_value_t = 0)]
     posterior: usize,
+    /// Measure what better reverse models would add to the bound of the first N images
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    reverse: usize,
     /// Begin anew instead of going on with an interrupted evaluation
     #[arg(long)]
     fresh: bool,
@@ -114,6 +117,12 @@ impl Arguments {
                 "`--proposal-scale` is {value}, but must be a positive number"
             )));
         }
+        if self.reverse > 0 && spec.chain.hmc_steps == 0 {
+            return Err(Failure::Usage(
+                "`--reverse` needs a model with HMC steps, but this one was trained without; leave it out"
+                    .into(),
+            ));
+        }
         let quadrature = self.quadrature.map(|spacing| quadrature(spacing, spec)).transpose()?;
         let usual = JudgeOptions::new(spec);
         let samples = self.samples.unwrap_or(spec.eval.importance_samples);
@@ -150,6 +159,7 @@ impl Arguments {
             annealing: of(self.ais),
             bidirectional: of(self.bdmc as usize),
             posterior: (self.posterior > 0).then_some((PosteriorOptions::default(), self.posterior)),
+            reverse: self.reverse,
             ..usual
         })
     }
@@ -163,8 +173,13 @@ fn quadrature(spacing: f64, spec: &RunSpec) -> Result<QuadratureOptions, Failure
             spec.model.latent
         )));
     }
-    if !(0.005..=0.5).contains(&spacing) {
-        return Err(Failure::Usage(format!("`--quadrature` is {spacing}, but must be from 0.005 to 0.5")));
+    let allowed = Quadrature::SPACINGS;
+    if !allowed.contains(&spacing) {
+        return Err(Failure::Usage(format!(
+            "`--quadrature` is {spacing}, but must be from {} to {}",
+            allowed.start(),
+            allowed.end()
+        )));
     }
     Ok(QuadratureOptions { spacing })
 }
@@ -278,6 +293,7 @@ pub(crate) fn record(
         annealing: judged.annealing.clone(),
         bidirectional: judged.bidirectional.clone(),
         posterior: judged.posterior.clone(),
+        reverse: judged.reverse,
         seconds: judged.seconds.clone(),
     }
 }

@@ -14,7 +14,7 @@ type Distance = fn(&PosteriorDistance) -> &Estimate;
 /// A line of the table: its name, and its value for an evaluation.
 type Line = (&'static str, fn(&Evaluation) -> Option<String>);
 
-const LINES: [Line; 13] = [
+const LINES: [Line; 16] = [
     ("Importance samples", |e| {
         let s = e.importance_sampling.as_ref()?;
         let wide = if s.proposal_scale == 1.0 {
@@ -48,6 +48,12 @@ const LINES: [Line; 13] = [
         let b = e.bidirectional.as_ref()?;
         Some(format!("{} <small>{} simulated images</small>", pair(&b.gap), grouped(b.points)))
     }),
+    ("Better reverse models would add: own Gaussians (nats)", |e| {
+        let r = e.reverse.as_ref()?;
+        Some(format!("{} <small>{} images</small>", pair(&r.own), grouped(r.images)))
+    }),
+    ("… with means linear in position (nats)", |e| Some(pair(&e.reverse.as_ref()?.linear))),
+    ("… and correlations (nats)", |e| Some(pair(&e.reverse.as_ref()?.correlated))),
     ("Simulations that diverged", |e| Some(grouped(e.divergences))),
 ];
 

@@ -40,6 +40,11 @@ pub(super) fn missing(run: &RunData) -> Vec<Missing> {
             "how much nearer the HMC steps bring the encoder to the posterior",
             "--posterior 20".into(),
         ),
+        (
+            evaluation.reverse.is_none() && run.facts.settings.hmc_steps > 0,
+            "what better reverse models would add to the bound",
+            "--reverse 100".into(),
+        ),
     ];
     if let Some(from) = run.began_with.as_ref().filter(|from| from.facts.evaluation.is_none()) {
         let flags = (evaluation.images, evaluation.draws);
@@ -59,6 +64,7 @@ pub(super) fn missing(run: &RunData) -> Vec<Missing> {
         evaluation.annealing.as_ref().map(|a| format!("--ais {}", a.images)),
         evaluation.bidirectional.as_ref().map(|b| format!("--bdmc {}", b.points)),
         evaluation.posterior.as_ref().map(|p| format!("--posterior {}", p.images)),
+        evaluation.reverse.as_ref().map(|r| format!("--reverse {}", r.images)),
     ];
     let wanted: Vec<String> = flags.iter().filter(|f| f.0).map(|f| f.2.clone()).collect();
     let command =

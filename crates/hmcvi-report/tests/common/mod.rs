@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hmcvi_record::{
     Annealing, AnnealingSettings, Bidirectional, EVALUATION_SCHEMA, EncoderBound, EnergyHistogram, Epoch,
     Estimate, Evaluation, ImageEvaluation, ImportanceSampling, PosteriorDistance, PosteriorQuality,
-    Published, RunFacts, RunInfo, RunSettings, RunState, SCHEMA, Summary,
+    Published, ReverseQuality, RunFacts, RunInfo, RunSettings, RunState, SCHEMA, Summary,
 };
 use hmcvi_report::{Maker, RunData};
 
@@ -142,6 +142,14 @@ fn evaluation(by: f64) -> Evaluation {
                 initial: vec![0.1, 0.3, 0.6],
                 improved: vec![0.4, 0.4, 0.2],
             },
+        }),
+        reverse: Some(ReverseQuality {
+            images: 6,
+            draws: 4000,
+            learnt: near(-20.0),
+            own: near(1.25),
+            linear: near(1.5),
+            correlated: near(1.75),
         }),
         seconds: BTreeMap::new(),
     }

@@ -3,7 +3,8 @@
 //! [`judge()`] does everything for a variational auto-encoder. Its parts work for any [`LatentModel`]: importance
 //! sampling ([`ImportanceSampler`]), annealed importance sampling ([`Annealer`]), bounds from both sides on
 //! simulated data ([`sandwich`]), and reference draws from posteriors ([`PosteriorSampler`]). For auto-encoders with two
-//! latent dimensions there is the likelihood itself ([`Quadrature`]).
+//! latent dimensions there is the likelihood itself ([`Quadrature`]), and for chains what better reverse models would add to
+//! the bound ([`ReverseFitter`]).
 
 mod annealing;
 mod bidirectional;
@@ -15,6 +16,7 @@ mod model;
 mod pareto;
 mod posterior;
 mod quadrature;
+mod reverse;
 mod statistics;
 mod weights;
 
@@ -29,6 +31,7 @@ pub use judge::{
 pub use model::{LatentModel, VaeModel};
 pub use posterior::{Distance, PosteriorOptions, PosteriorSampler, Reference};
 pub use quadrature::{Integral, Quadrature, QuadratureOptions};
+pub use reverse::{ReverseFit, ReverseFitter};
 pub use statistics::estimate;
 pub use weights::{WeightSummary, Weights, log_mean_exp};
 
@@ -52,6 +55,16 @@ pub enum EvalError {
     /// Only planes are integrated over.
     #[error("quadrature needs two latent dimensions, but the model has {0}; annealing works for any number")]
     NotAPlane(usize),
+    /// Reverse models belong to HMC steps.
+    #[error("only chains with HMC steps have reverse models, but the model has no steps")]
+    NoSteps,
+    /// Spacings of quadrature have limits.
+    #[error(
+        "the spacing of quadrature is {0}, but must be from {low} to {high}",
+        low = Quadrature::SPACINGS.start(),
+        high = Quadrature::SPACINGS.end()
+    )]
+    Spacing(f64),
     /// The watcher asked to stop.
     #[error("stopped before the end")]
     Stopped,

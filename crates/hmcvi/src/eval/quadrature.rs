@@ -4,7 +4,10 @@
 //! of the plane is decoded once, and all images meet it in one matrix product: that takes half as long as importance sampling
 //! with 5,000 samples.
 
+use std::ops::RangeInclusive;
+
 use hmcvi_graph::{Graph, Rows, Run, Store};
+use hmcvi_record as record;
 use serde::{Deserialize, Serialize};
 
 use super::model::{LatentModel, VaeModel};
@@ -17,6 +20,8 @@ const POINTS: usize = 1024;
 const IMAGES: usize = 1000;
 /// Prior mass beyond this distance is 4e-6.
 const RADIUS: f64 = 5.0;
+/// Where the rim of the disc begins: what lies there tells of what is beyond.
+const RIM: f64 = 0.9 * RADIUS;
 /// Halves that are further apart, in nats, ask for a finer grid: the error of all points is a few thousandths then.
 const NARROW: f64 = 0.1;
 /// How often the spacing is halved.
@@ -47,6 +52,8 @@ pub struct Integral {
     /// How far the integrals over either half of the points, those of a chessboard's black and white squares, are apart.
     /// The error of both together is of the order of its square.
     pub halves_apart: f64,
+    /// The share that lies in the rim of the disc.
+    pub rim: f64,
     /// Distance between neighbouring points.
     pub spacing: f64,
 }
@@ -60,10 +67,16 @@ pub struct Quadrature {
 }
 
 impl Quadrature {
+    /// Spacings that can be asked for.
+    pub const SPACINGS: RangeInclusive<f64> = record::Quadrature::SPACINGS;
+
     /// Prepares the integral for a model with two latent dimensions.
     pub fn new(model: &VaeModel, options: QuadratureOptions, device: &Device) -> Result<Self, EvalError> {
         if model.latent() != 2 {
             return Err(EvalError::NotAPlane(model.latent()));
+        }
+        if !Self::SPACINGS.contains(&options.spacing) {
+            return Err(EvalError::Spacing(options.spacing));
         }
         // Rounded operands would cost some hundredths of a nat.
         let device = device.exact();
@@ -119,13 +132,13 @@ impl Quadrature {
         spacing: f64,
         look: &mut dyn FnMut(f64) -> bool,
     ) -> Result<Vec<Integral>, EvalError> {
-        let halves = chessboard(spacing);
+        let parts = chessboard(spacing);
         let images = x.len() / self.pixels;
-        let all = halves.iter().map(|z| z.len().div_ceil(2 * POINTS)).sum::<usize>();
-        let mut sums = [vec![Vec::new(); images], vec![Vec::new(); images]];
+        let all = parts.iter().map(|z| z.len().div_ceil(2 * POINTS)).sum::<usize>();
+        let mut sums: [Vec<Vec<f64>>; 4] = std::array::from_fn(|_| vec![Vec::new(); images]);
         let mut done = 0;
-        for (half, sums) in halves.iter().zip(&mut sums) {
-            for z in half.chunks(2 * POINTS) {
+        for (part, sums) in parts.iter().zip(&mut sums) {
+            for z in part.chunks(2 * POINTS) {
                 let rows = z.len() / 2;
                 self.decode.run(store, &Run { rows, inputs: &[("z", z)], ..Run::default() })?;
                 let output = |name| self.decode.output(name).expect("the program has this output");
@@ -145,31 +158,41 @@ impl Quadrature {
                 }
             }
         }
-        let log_sum = |sums: &Vec<f64>| log_mean_exp(sums.iter().copied()) + (sums.len() as f64).ln();
-        let integral = |(black, white): (&Vec<f64>, &Vec<f64>)| {
-            let (black, white) = (log_sum(black), log_sum(white));
+        let integral = |image: usize| {
+            let [black, white, rim_black, rim_white] = sums.each_ref().map(|sums| log_sum(&sums[image]));
+            let rim = log_sum(&[rim_black, rim_white]);
+            let (black, white) = (log_sum(&[black, rim_black]), log_sum(&[white, rim_white]));
+            let whole = log_sum(&[black, white]);
             Integral {
-                log_likelihood: log_mean_exp([black, white]) + 2f64.ln() + 2.0 * spacing.ln(),
+                log_likelihood: whole + 2.0 * spacing.ln(),
                 halves_apart: (black - white).abs(),
+                rim: (rim - whole).exp(),
                 spacing,
             }
         };
-        Ok(sums[0].iter().zip(&sums[1]).map(integral).collect())
+        Ok((0..images).map(integral).collect())
     }
 }
 
-/// The middles of the squares of a chessboard within the radius, the black ones and the white ones.
-fn chessboard(spacing: f64) -> [Vec<f32>; 2] {
+/// `log Σ exp` of some numbers.
+fn log_sum(logs: &[f64]) -> f64 {
+    log_mean_exp(logs.iter().copied()) + (logs.len() as f64).ln()
+}
+
+/// The middles of the squares of a chessboard: the black and the white ones within the rim, and those of the rim.
+fn chessboard(spacing: f64) -> [Vec<f32>; 4] {
     let count = (RADIUS / spacing).ceil() as i64;
     let middle = |i: i64| (i as f64 + 0.5) * spacing;
-    let mut halves = [Vec::new(), Vec::new()];
+    let mut parts = [const { Vec::new() }; 4];
     for (i, j) in (-count..count).flat_map(|i| (-count..count).map(move |j| (i, j))) {
         let (x, y) = (middle(i), middle(j));
-        if x.hypot(y) <= RADIUS {
-            halves[(i + j).rem_euclid(2) as usize].extend([x as f32, y as f32]);
+        let distance = x.hypot(y);
+        if distance <= RADIUS {
+            let colour = (i + j).rem_euclid(2) as usize;
+            parts[if distance < RIM { colour } else { 2 + colour }].extend([x as f32, y as f32]);
         }
     }
-    halves
+    parts
 }
 
 #[cfg(test)]
@@ -178,14 +201,16 @@ mod tests {
 
     #[test]
     fn the_points_cover_the_disc_once() {
-        let halves = chessboard(0.1);
-        let points = halves.iter().map(|z| z.len() / 2).sum::<usize>();
+        let parts = chessboard(0.1);
+        let points = parts.iter().map(|z| z.len() / 2).sum::<usize>();
         let disc = std::f64::consts::PI * RADIUS * RADIUS;
         assert!((points as f64 * 0.01 / disc - 1.0).abs() < 0.005, "{points} points");
-        assert!(halves[0].len().abs_diff(halves[1].len()) <= 8);
+        assert!(parts[0].len().abs_diff(parts[1].len()) <= 16);
+        assert!(parts[2].len().abs_diff(parts[3].len()) <= 16);
+        assert!(parts[2].chunks(2).all(|z| z[0].hypot(z[1]) >= RIM as f32));
         // The prior's mass.
         let density = |z: &[f32]| (-f64::from(z[0].powi(2) + z[1].powi(2)) / 2.0).exp();
-        let mass: f64 = halves.iter().flat_map(|z| z.chunks(2)).map(density).sum::<f64>() * 0.01;
+        let mass: f64 = parts.iter().flat_map(|z| z.chunks(2)).map(density).sum::<f64>() * 0.01;
         assert!((mass / std::f64::consts::TAU - 1.0).abs() < 1e-5, "{mass}");
     }
 }

@@ -87,6 +87,17 @@ pub struct Step<'g> {
     pub after: State<'g>,
 }
 
+/// A momentum at the end of a simulation, which a reverse model has to guess.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival<'g> {
+    /// `v_t`
+    pub v: Expr<'g>,
+    /// What the model sees beside `x` and `t`: `z_t`, and with partial updates the momentum `u_t` that follows.
+    pub seen: Expr<'g>,
+    /// Its log density, `[N, 1]`.
+    pub log_prob: Expr<'g>,
+}
+
 /// A chain with its bound. Only what is used of it is computed.
 #[derive(Clone, Debug)]
 pub struct Chain<'g> {
@@ -96,6 +107,8 @@ pub struct Chain<'g> {
     pub start: Expr<'g>,
     /// The HMC steps.
     pub steps: Vec<Step<'g>>,
+    /// The momenta that are part of the bound; the last one is `v_T`.
+    pub arrivals: Vec<Arrival<'g>>,
     /// `z_T`, a draw from the improved posterior approximation.
     pub end: Expr<'g>,
     /// The bound.
@@ -145,6 +158,7 @@ impl<'g> Inference<'_, 'g> {
                 initial: self.initial,
                 start,
                 steps,
+                arrivals: Vec::new(),
                 end: start,
                 terms,
                 step_size: None,
@@ -160,12 +174,16 @@ impl<'g> Inference<'_, 'g> {
         let transition = Transition { leapfrog, alpha, accept: self.settings.acceptance != Acceptance::None };
         let (steps, momentum_entropy) = self.walk(&transition, start);
         let last = steps[steps.len() - 1].after;
+        let mut arrivals = self.arrivals(&steps);
+        let reverse_momentum = sum(zero, arrivals.iter().map(|a| a.log_prob));
+        let final_momentum = self.final_momentum(last.z).log_prob(last.v);
+        arrivals.push(Arrival { v: last.v, seen: last.z, log_prob: final_momentum });
         let terms = BoundTerms {
             log_joint: last.log_density,
             initial_entropy,
             momentum_entropy,
-            reverse_momentum: self.reverse_term(&steps),
-            final_momentum: self.final_momentum(last.z).log_prob(last.v),
+            reverse_momentum,
+            final_momentum,
             acceptance: sum(
                 zero,
                 steps.iter().enumerate().map(|(t, s)| self.acceptance_term(&s.info, s.after, t + 1)),
@@ -174,7 +192,7 @@ impl<'g> Inference<'_, 'g> {
         let diverging = steps.iter().fold(zero, |any, step| any.max(step.info.diverging));
         let (step_size, kinetic) = (Some(step_size), Some(kinetic));
         let initial = self.initial;
-        Chain { initial, start, steps, end: last.z, terms, step_size, kinetic, alpha, diverging }
+        Chain { initial, start, steps, arrivals, end: last.z, terms, step_size, kinetic, alpha, diverging }
     }
 
     /// `α = tanh` of a free parameter, in `(-1, 1)`.
@@ -209,16 +227,19 @@ impl<'g> Inference<'_, 'g> {
         (steps, entropy)
     }
 
-    /// `Σ_t log r_V(v_{t-1} | …)` over the steps whose arrival momentum is part of the bound.
-    fn reverse_term(&self, steps: &[Step<'g>]) -> Expr<'g> {
+    /// The momenta `v_{t-1}` before the steps, with `log r_V(v_{t-1} | …)`, where they are part of the bound.
+    fn arrivals(&self, steps: &[Step<'g>]) -> Vec<Arrival<'g>> {
         let partial = self.settings.partial_momentum;
         // Without partial updates v_0 cancels, so the first step has no term.
         let counted = steps.iter().enumerate().skip(usize::from(!partial));
-        let terms = counted.map(|(t, step)| {
+        let arrival = |(t, step): (usize, &Step<'g>)| {
+            let State { z, v, .. } = step.before;
             let u = partial.then_some(step.info.u);
-            self.reverse_momentum(step.before.z, u, t + 1).log_prob(step.before.v)
-        });
-        sum(self.graph().constant(0.0), terms)
+            let seen: Vec<Expr<'g>> = [Some(z), u].into_iter().flatten().collect();
+            let log_prob = self.reverse_momentum(z, u, t + 1).log_prob(v);
+            Arrival { v, seen: Expr::concat_cols(&seen), log_prob }
+        };
+        counted.map(arrival).collect()
     }
 
     /// `-log` density of a draw, or its expectation.

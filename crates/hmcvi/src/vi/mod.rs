@@ -10,5 +10,5 @@ mod reverse;
 mod settings;
 mod step_size;
 
-pub use bound::{BoundTerms, Chain, Entropies, Inference, Step};
+pub use bound::{Arrival, BoundTerms, Chain, Entropies, Inference, Step};
 pub use settings::{Acceptance, ChainSettings, Mass, StepSize};

@@ -6,6 +6,7 @@ mod blocks;
 mod chain;
 mod plane;
 mod posterior;
+mod reverse;
 mod sampled;
 
 use std::collections::BTreeMap;
@@ -52,6 +53,8 @@ pub struct JudgeOptions {
     pub bidirectional: Option<(AnnealingOptions, usize)>,
     /// Comparison with the posteriors of so many images.
     pub posterior: Option<(PosteriorOptions, usize)>,
+    /// What better reverse models would add to the bound of so many images; 0 leaves it out.
+    pub reverse: usize,
 }
 
 /// Settings of importance sampling.
@@ -91,6 +94,7 @@ impl JudgeOptions {
             annealing: None,
             bidirectional: None,
             posterior: None,
+            reverse: 0,
         }
     }
 }
@@ -116,6 +120,8 @@ pub enum Phase {
     Bidirectional,
     /// Long chains on posteriors.
     Posterior,
+    /// Reverse models of single images.
+    Reverse,
 }
 
 impl Phase {
@@ -131,6 +137,7 @@ impl Phase {
             Phase::Annealing => "annealed importance sampling",
             Phase::Bidirectional => "bidirectional Monte Carlo",
             Phase::Posterior => "posterior chains",
+            Phase::Reverse => "reverse models",
         }
     }
 }
@@ -179,6 +186,8 @@ pub struct Judgement {
     pub bidirectional: Option<record::Bidirectional>,
     /// Distance from posteriors.
     pub posterior: Option<record::PosteriorQuality>,
+    /// What better reverse models would add to the bound.
+    pub reverse: Option<record::ReverseQuality>,
     /// What was found out about every image.
     pub images: Vec<ImageEvaluation>,
     /// Seconds by phase.
@@ -233,6 +242,7 @@ impl Judge<'_> {
             annealing: None,
             bidirectional: None,
             posterior: None,
+            reverse: None,
             seconds: BTreeMap::new(),
         };
         for (image, bound) in judgement.images.iter_mut().zip(&judgement.bounds) {
@@ -263,6 +273,10 @@ impl Judge<'_> {
             let found =
                 self.timed(Phase::Posterior, |judge| judge.posterior(posterior, images.min(count)))?;
             judgement.posterior = Some(found);
+        }
+        if options.reverse > 0 {
+            let found = self.timed(Phase::Reverse, |judge| judge.reverse(options.reverse.min(count)))?;
+            judgement.reverse = Some(found);
         }
         judgement.seconds = self.seconds;
         Ok(judgement)
