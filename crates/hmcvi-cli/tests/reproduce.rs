@@ -7,7 +7,7 @@ use common::Sandbox;
 fn arguments<'a>(more: &[&'a str]) -> Vec<&'a str> {
     let mut arguments =
         vec!["reproduce", "table1", "--rows", "hmcvi-4,hmcvi-1", "--epochs", "2", "--jobs", "2"];
-    arguments.extend(["--data", "embedded", "--out", "table", "--json"]);
+    arguments.extend(["--data", "embedded", "--out", "table", "--json", "--reverse", "2"]);
     arguments.extend(["--set", "data.limit=60", "model.hidden=[8,8]", "eval.importance_samples=20"]);
     arguments.extend(more);
     arguments
@@ -30,6 +30,8 @@ fn rows_are_trained_in_order_and_in_pieces_and_set_beside_the_paper() {
         // Posteriors of models that have learnt nothing are wide: importance sampling is right for them.
         let above = |name: &str| row["exact_above"][name].as_f64().unwrap_or(f64::NAN);
         assert!(above("mean").abs() < 5.0 * above("standard_error") + 1e-3, "{row}");
+        let reverse = row["reverse"]["linear"]["mean"].as_f64();
+        assert_eq!(reverse.is_some_and(f64::is_finite), row["preset"] != "basic-2d", "{row}");
         assert!(row["test_bound"]["se"].as_f64().is_some_and(|se| se > 0.0), "{row}");
         assert_eq!((row["epochs"].as_u64(), row["seed"].as_u64()), (Some(2), Some(1)));
     }
@@ -42,7 +44,8 @@ fn rows_are_trained_in_order_and_in_pieces_and_set_beside_the_paper() {
         |name: &str| std::fs::read_to_string(sandbox.path().join("table").join(name)).expect("written");
     let curves: serde_json::Value = serde_json::from_str(&written("curves.json")).expect("JSON");
     assert_eq!(curves["hmcvi-4"].as_array().map(Vec::len), Some(1), "the last epoch is looked at: {curves}");
-    assert_eq!(written("table1.md").lines().count(), (2 + 3) + 1 + (2 + 3), "results, and exact likelihoods");
+    let lines = written("table1.md").lines().count();
+    assert_eq!(lines, (2 + 3) + 1 + (2 + 3) + 1 + (2 + 2), "results, exact likelihoods and reverse models");
     assert!(sandbox.path().join("table/learning-curves-2d.png").is_file());
     // Done is done; more epochs go on with what is there.
     assert_eq!(sandbox.succeed(&arguments(&["--status"])), text);
@@ -80,7 +83,7 @@ fn other_seeds_begin_with_their_own_basic_model_and_the_best_row_is_annealed() {
     let sandbox = Sandbox::new();
     let mut arguments =
         vec!["reproduce", "table1", "--rows", "hmcvi-20", "--epochs", "1", "--data", "embedded"];
-    arguments.extend(["--repeat", "1", "--ais", "2", "--jobs", "2", "--out", "table"]);
+    arguments.extend(["--repeat", "1", "--ais", "2", "--reverse", "0", "--jobs", "2", "--out", "table"]);
     arguments.extend(["--set", "data.limit=40", "model.hidden=[6]", "eval.importance_samples=10"]);
     let text = sandbox.succeed(&arguments);
     assert!(text.contains("hmcvi-20, 2 seeds") && text.contains("basic-20d, 2 seeds"), "{text}");

@@ -56,6 +56,9 @@ pub(crate) struct Arguments {
     /// Anneal so many test images, and as many simulated ones from both sides, of the basic rows and of the best ones
     #[arg(long, value_name = "N", default_value_t = 0)]
     ais: usize,
+    /// Images of each HMCVI row for which it is measured what better reverse models would add to the bound
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    reverse: usize,
     /// Only say what is done and what is left
     #[arg(long)]
     status: bool,
@@ -77,7 +80,12 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<(), Failure> {
             context.terminal.notice("the paper's numbers are for all of MNIST; this data is another");
         }
         let until = arguments.minutes.map(|m| Instant::now() + Duration::from_secs_f64(60.0 * m.max(0.0)));
-        let limits = Limits { until, jobs: arguments.jobs as usize, annealed: arguments.ais };
+        let limits = Limits {
+            until,
+            jobs: arguments.jobs as usize,
+            annealed: arguments.ais,
+            reversed: arguments.reverse,
+        };
         work(context, &rows, &data, &device, &limits)?;
     }
     table::write(context, &rows, &arguments.out)?;

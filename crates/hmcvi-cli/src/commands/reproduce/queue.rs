@@ -26,6 +26,8 @@ pub(super) struct Limits {
     pub(super) jobs: usize,
     /// Images that basic rows and the best ones are annealed on.
     pub(super) annealed: usize,
+    /// Images whose reverse models are looked at.
+    pub(super) reversed: usize,
 }
 
 /// Lines of one row come at most this often.
@@ -149,6 +151,7 @@ impl Shared<'_> {
             quadrature: (row.paper.latent == 2).then(QuadratureOptions::default),
             annealing: annealed,
             bidirectional: annealed,
+            reverse: if row.is_basic() { 0 } else { self.limits.reversed },
             ..JudgeOptions::new(&row.spec)
         };
         let of = json!({ "options": options, "state": checkpoint.info, "data": self.data.sha256() });

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use hmcvi::config::PAPER_TABLE;
-use hmcvi_record::{AnnealingSettings, Curve, Estimate};
+use hmcvi_record::{AnnealingSettings, Curve, Estimate, ReverseQuality};
 use hmcvi_report::figure::{Chart, chart};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -57,6 +57,9 @@ pub(super) struct Record {
     #[serde(default)]
     pub(super) annealed_above: Option<Estimate>,
     pub(super) bdmc_gap: Option<Estimate>,
+    /// What better reverse models would add to the bound of some images.
+    #[serde(default)]
+    pub(super) reverse: Option<ReverseQuality>,
     pub(super) k_hat_high: Option<f64>,
     pub(super) paper_bound: f64,
     pub(super) paper_nll: f64,
@@ -99,6 +102,7 @@ fn record(row: &Row) -> Record {
         annealed_by: annealing.map(|a| a.settings.clone()),
         annealed_above: annealing.and_then(|a| a.above_importance_sampling),
         bdmc_gap: evaluation.as_ref().and_then(|e| Some(e.bidirectional.as_ref()?.gap)),
+        reverse: evaluation.as_ref().and_then(|e| e.reverse),
         k_hat_high: sampling.map(|s| s.k_hat_high),
         paper_bound: row.paper.bound,
         paper_nll: row.paper.nll,

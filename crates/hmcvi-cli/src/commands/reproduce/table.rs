@@ -115,12 +115,24 @@ pub(super) fn markdown(records: &[Record]) -> String {
         let (bound, nll) = (value(&r.test_bound, r.paper_bound), value(&r.nll, r.paper_nll));
         text += &format!("| {} | {settings} | {bound} | {nll} |\n", r.title());
     }
-    text + &exact(records) + &annealed(records)
+    text + &exact(records) + &annealed(records) + &reverse(records)
 }
 
 /// A difference and its standard error.
 fn pair(e: &Option<Estimate>) -> String {
     e.as_ref().map_or("-".into(), |e| format!("{:.3} ± {:.3}", e.mean, e.standard_error))
+}
+
+/// What the bounds lose to reverse models.
+fn reverse(records: &[Record]) -> String {
+    let line = |r: &Record| {
+        let found = r.reverse.as_ref()?;
+        let [own, linear, correlated] = [found.own, found.linear, found.correlated].map(|e| pair(&Some(e)));
+        Some(format!("| {} | {} | {own} | {linear} | {correlated} |\n", r.title(), found.images))
+    };
+    let head = "| row | images | own Gaussians as reverse models would add to the bound | with linear means | with correlations |\n\
+                |---|---|---|---|---|\n";
+    titled(head, records.iter().filter_map(line).collect())
 }
 
 /// The likelihoods themselves, where they were integrated.

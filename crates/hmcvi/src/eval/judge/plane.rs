@@ -6,6 +6,9 @@ use super::{Judge, Judgement, Phase, finite_estimate, means_of_images};
 use crate::eval::EvalError;
 use crate::eval::quadrature::{Integral, Quadrature, QuadratureOptions};
 
+/// Images, over all draws, that meet the decoded plane together: of few of them, all draws do.
+const TOGETHER: usize = 20_000;
+
 impl Judge<'_> {
     pub(super) fn quadrature(
         &mut self,
@@ -15,11 +18,13 @@ impl Judge<'_> {
         let (draws, count) = (self.options.draws.max(1), self.images.len());
         let mut quadrature = Quadrature::new(&self.model, options, self.device)?;
         let mut all: Vec<Integral> = Vec::new();
-        for draw in 0..draws {
-            all.extend(self.part(&format!("quadrature {draw}"), |judge| {
-                let x = judge.values(&judge.draw(draw));
+        let together = (TOGETHER / count.max(1)).clamp(1, draws);
+        for first in (0..draws).step_by(together) {
+            all.extend(self.part(&format!("quadrature {first}"), |judge| {
+                let some = first..draws.min(first + together);
+                let x: Vec<f32> = some.clone().flat_map(|draw| judge.values(&judge.draw(draw))).collect();
                 let watch = &mut *judge.watch;
-                let share = |own: f64| (draw as f64 + own) / draws as f64;
+                let share = |own: f64| (first as f64 + own * some.len() as f64) / draws as f64;
                 let mut look = |own| watch.progress(Phase::Quadrature, share(own)).is_break();
                 quadrature.run(judge.store, &x, &mut look)
             })?);
