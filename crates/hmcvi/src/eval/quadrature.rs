@@ -10,8 +10,8 @@ use hmcvi_graph::{Graph, Rows, Run, Store};
 use hmcvi_record as record;
 use serde::{Deserialize, Serialize};
 
+use super::EvalError;
 use super::model::{LatentModel, VaeModel};
-use super::{EvalError, log_mean_exp};
 use crate::device::{Device, Runner};
 
 /// Points that are decoded together.
@@ -135,7 +135,7 @@ impl Quadrature {
         let parts = chessboard(spacing);
         let images = x.len() / self.pixels;
         let all = parts.iter().map(|z| z.len().div_ceil(2 * POINTS)).sum::<usize>();
-        let mut sums: [Vec<Vec<f64>>; 4] = std::array::from_fn(|_| vec![Vec::new(); images]);
+        let mut sums: [Vec<f64>; 4] = std::array::from_fn(|_| vec![f64::NEG_INFINITY; images]);
         let mut done = 0;
         for (part, sums) in parts.iter().zip(&mut sums) {
             for z in part.chunks(2 * POINTS) {
@@ -150,7 +150,10 @@ impl Quadrature {
                     self.meet.run(store, &Run { rows: x.len() / self.pixels, inputs, ..Run::default() })?;
                     let found = self.meet.output("sum").expect("the program has this output");
                     let of_images = &mut sums[i * IMAGES..];
-                    of_images.iter_mut().zip(found).for_each(|(sums, sum)| sums.push(f64::from(*sum)));
+                    of_images
+                        .iter_mut()
+                        .zip(found)
+                        .for_each(|(sum, more)| *sum = log_add(*sum, f64::from(*more)));
                 }
                 done += 1;
                 if look(done as f64 / all as f64) {
@@ -159,10 +162,10 @@ impl Quadrature {
             }
         }
         let integral = |image: usize| {
-            let [black, white, rim_black, rim_white] = sums.each_ref().map(|sums| log_sum(&sums[image]));
-            let rim = log_sum(&[rim_black, rim_white]);
-            let (black, white) = (log_sum(&[black, rim_black]), log_sum(&[white, rim_white]));
-            let whole = log_sum(&[black, white]);
+            let [black, white, rim_black, rim_white] = sums.each_ref().map(|sums| sums[image]);
+            let rim = log_add(rim_black, rim_white);
+            let (black, white) = (log_add(black, rim_black), log_add(white, rim_white));
+            let whole = log_add(black, white);
             Integral {
                 log_likelihood: whole + 2.0 * spacing.ln(),
                 halves_apart: (black - white).abs(),
@@ -174,9 +177,10 @@ impl Quadrature {
     }
 }
 
-/// `log Σ exp` of some numbers.
-fn log_sum(logs: &[f64]) -> f64 {
-    log_mean_exp(logs.iter().copied()) + (logs.len() as f64).ln()
+/// `log(eᵃ + eᵇ)`
+fn log_add(a: f64, b: f64) -> f64 {
+    let (low, high) = if a < b { (a, b) } else { (b, a) };
+    if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
 }
 
 /// The middles of the squares of a chessboard: the black and the white ones within the rim, and those of the rim.
@@ -198,6 +202,16 @@ fn chessboard(spacing: f64) -> [Vec<f32>; 4] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn logarithms_of_sums() {
+        let nothing = f64::NEG_INFINITY;
+        assert!((log_add(2f64.ln(), 3f64.ln()) - 5f64.ln()).abs() < 1e-15);
+        assert!((log_add(-1000.0, -1001.0) + 1000.0 - (-1f64).exp().ln_1p()).abs() < 1e-12);
+        assert_eq!((log_add(nothing, -3.0), log_add(-3.0, nothing)), (-3.0, -3.0));
+        assert_eq!(log_add(nothing, nothing), nothing);
+        assert!(log_add(f64::NAN, 1.0).is_nan() && log_add(1.0, f64::NAN).is_nan());
+    }
 
     #[test]
     fn the_points_cover_the_disc_once() {
