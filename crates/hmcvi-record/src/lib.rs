@@ -365,6 +365,9 @@ pub struct Quadrature {
     /// small, some of the posterior is beyond the disc. Unknown in records of early versions.
     #[serde(default)]
     pub rim: Option<f64>,
+    /// Largest radius of a disc. Unknown in records of early versions.
+    #[serde(default)]
+    pub radius: Option<f64>,
     /// Its value less that of importance sampling, of the same images and draws.
     pub above_importance_sampling: Option<Estimate>,
 }

@@ -68,6 +68,7 @@ fn good() -> Run {
         log_likelihood: near(-95.99),
         halves_apart: 0.1,
         rim: Some(1e-6),
+        radius: Some(5.0),
         above_importance_sampling: Some(near(0.01)),
     };
     let annealing = Annealing {

@@ -10,7 +10,7 @@ use hmcvi::eval::{
 };
 use hmcvi::model::{Vae, VaeSettings};
 use hmcvi::run::Builtin;
-use hmcvi_graph::{CpuOptions, Graph, Run};
+use hmcvi_graph::{CpuOptions, Graph, Run, Store};
 
 /// Test images whose posteriors the encoder finds; for others both estimates see another mode than the highest.
 const IMAGES: std::ops::Range<usize> = 4..8;
@@ -114,6 +114,37 @@ fn reverse_models_that_know_an_image_bring_the_bound_nearer_to_the_likelihood_bu
 fn reverse_models_are_those_of_steps() {
     let refused = ReverseFitter::new(&preset("basic-2d").expect("a preset"), 784, &Device::cpu(1)).err();
     assert!(matches!(refused, Some(EvalError::NoSteps)), "{refused:?}");
+}
+
+#[test]
+fn discs_are_widened_for_posteriors_far_from_the_origin() {
+    // All pixels have the logit softplus(z₁) / 20: for a white image the posterior is near z₁ = 13.
+    const SLOPE: f64 = 0.05;
+    let settings = VaeSettings { latent: 2, hidden: vec![1] };
+    let graph = Graph::new();
+    let vae = Vae::new(&graph, &settings, 784);
+    vae.decoder(graph.batch_input("z", 2));
+    let mut store: Store<f32> = vae.parameters().initial_values(1);
+    for (name, values) in [
+        ("decoder.0.weight", vec![1.0, 0.0]),
+        ("decoder.0.bias", vec![0.0]),
+        ("decoder.1.weight", vec![SLOPE as f32; 784]),
+        ("decoder.1.bias", vec![0.0; 784]),
+    ] {
+        store.get_mut(name).expect("a layer of the decoder").values = values;
+    }
+    let model = VaeModel { settings, pixels: 784 };
+    let mut quadrature =
+        Quadrature::new(&model, QuadratureOptions { spacing: 0.1 }, &Device::cpu(2)).expect("a plane");
+    let found = quadrature.run(&mut store, &[1.0; 784], &mut |_| false).expect("it integrates");
+    let softplus = |x: f64| x.exp().ln_1p();
+    let joint = |z: f64| -0.5 * (z * z + std::f64::consts::TAU.ln()) - 784.0 * softplus(-SLOPE * softplus(z));
+    // The other dimension changes nothing, and integrates to 1.
+    let exact =
+        (-3000..3000).map(|i| (joint(f64::from(i) * 0.01) + 400.0).exp() * 0.01).sum::<f64>().ln() - 400.0;
+    let found = found[0];
+    assert!((found.log_likelihood - exact).abs() < 1e-3, "{found:?}, not {exact}");
+    assert!((found.radius - 20.0).abs() < 1e-6 && found.rim < 1e-4, "{found:?}");
 }
 
 #[test]

@@ -18,14 +18,22 @@ use crate::device::{Device, Runner};
 const POINTS: usize = 1024;
 /// Images that meet them in one run.
 const IMAGES: usize = 1000;
-/// Prior mass beyond this distance is 4e-6.
+/// Prior mass beyond this distance is 4e-6. Few posteriors reach that far, those of models that have hardly learnt.
 const RADIUS: f64 = 5.0;
-/// Where the rim of the disc begins: what lies there tells of what is beyond.
-const RIM: f64 = 0.9 * RADIUS;
+/// Where the rim of the disc begins, as a share of its radius: what lies there tells of what is beyond.
+const RIM: f64 = 0.9;
+/// The share of an integral in the rim from which on the disc is widened, twofold in area.
+const WIDE: f64 = 1e-4;
+/// The widest disc, as a multiple of the first.
+const WIDEST: f64 = 4.0;
 /// Halves that are further apart, in nats, ask for a finer grid: the error of all points is a few thousandths then.
 const NARROW: f64 = 0.1;
-/// How often the spacing is halved.
-const REFINEMENTS: i32 = 2;
+/// The finest spacing, as a share of the first.
+const FINEST: f64 = 0.25;
+/// How often grids are replaced by better ones: as often as it takes to come to the widest.
+const PASSES: u32 = 4;
+/// Points that memory bears.
+const MOST_POINTS: f64 = 6e7;
 /// Share of the time that the first grid takes, about.
 const FIRST_SHARE: f64 = 0.8;
 /// What a point that only fills up a block has instead of a log density.
@@ -56,6 +64,31 @@ pub struct Integral {
     pub rim: f64,
     /// Distance between neighbouring points.
     pub spacing: f64,
+    /// Distance from the origin up to which there are points.
+    pub radius: f64,
+}
+
+/// Points of the plane.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Grid {
+    spacing: f64,
+    radius: f64,
+}
+
+impl Integral {
+    /// A finer or a wider grid, where this one was not good enough and there is a better one.
+    fn better_grid(&self, first: Grid) -> Option<Grid> {
+        let Grid { mut spacing, mut radius } = Grid { spacing: self.spacing, radius: self.radius };
+        if self.halves_apart > NARROW && spacing > 1.5 * FINEST * first.spacing {
+            spacing *= 0.5;
+        }
+        if self.rim > WIDE && radius < 0.9 * WIDEST * first.radius {
+            radius *= std::f64::consts::SQRT_2;
+        }
+        let better = spacing < self.spacing || radius > self.radius;
+        let points = std::f64::consts::PI * (radius / spacing).powi(2);
+        (better && points < MOST_POINTS).then_some(Grid { spacing, radius })
+    }
 }
 
 /// Sums up a model's joint density over a grid.
@@ -99,28 +132,35 @@ impl Quadrature {
         })
     }
 
-    /// Integrals for all rows of `x`. Where a posterior is too narrow for the grid, the integral is repeated with half the
-    /// spacing. `look` hears the share that is done, and may stop.
+    /// Integrals for all rows of `x`. Where a posterior is too narrow for the grid, or reaches the rim of the disc, the integral
+    /// is repeated with a finer or a wider one. `look` hears the share that is done, and may stop.
     pub fn run(
         &mut self,
         store: &mut Store<f32>,
         x: &[f32],
         look: &mut dyn FnMut(f64) -> bool,
     ) -> Result<Vec<Integral>, EvalError> {
-        let mut found = self.sum(store, x, self.spacing, &mut |own| look(FIRST_SHARE * own))?;
-        for level in 1..=REFINEMENTS {
-            let narrow: Vec<usize> = (0..found.len()).filter(|i| found[*i].halves_apart > NARROW).collect();
-            if narrow.is_empty() {
-                break;
+        let first = Grid { spacing: self.spacing, radius: RADIUS };
+        let mut found = self.sum(store, x, first, &mut |own| look(FIRST_SHARE * own))?;
+        for pass in 0..PASSES {
+            let mut wanted: Vec<(Grid, Vec<usize>)> = Vec::new();
+            for (i, integral) in found.iter().enumerate() {
+                let Some(grid) = integral.better_grid(first) else { continue };
+                match wanted.iter_mut().find(|(other, _)| *other == grid) {
+                    Some((_, images)) => images.push(i),
+                    None => wanted.push((grid, vec![i])),
+                }
             }
-            let rows: Vec<f32> =
-                narrow.iter().flat_map(|i| &x[i * self.pixels..][..self.pixels]).copied().collect();
-            let before = f64::from(level - 1) / f64::from(REFINEMENTS);
-            let share =
-                |own: f64| FIRST_SHARE + (1.0 - FIRST_SHARE) * (before + own / f64::from(REFINEMENTS));
-            let spacing = self.spacing * 0.5f64.powi(level);
-            let finer = self.sum(store, &rows, spacing, &mut |own| look(share(own)))?;
-            narrow.into_iter().zip(finer).for_each(|(i, integral)| found[i] = integral);
+            let count = wanted.len();
+            for (k, (grid, images)) in wanted.into_iter().enumerate() {
+                let rows: Vec<f32> =
+                    images.iter().flat_map(|i| &x[i * self.pixels..][..self.pixels]).copied().collect();
+                let passes =
+                    |own: f64| (f64::from(pass) + (k as f64 + own) / count as f64) / f64::from(PASSES);
+                let share = |own: f64| FIRST_SHARE + (1.0 - FIRST_SHARE) * passes(own);
+                let better = self.sum(store, &rows, grid, &mut |own| look(share(own)))?;
+                images.into_iter().zip(better).for_each(|(i, integral)| found[i] = integral);
+            }
         }
         if look(1.0) { Err(EvalError::Stopped) } else { Ok(found) }
     }
@@ -129,10 +169,11 @@ impl Quadrature {
         &mut self,
         store: &mut Store<f32>,
         x: &[f32],
-        spacing: f64,
+        grid: Grid,
         look: &mut dyn FnMut(f64) -> bool,
     ) -> Result<Vec<Integral>, EvalError> {
-        let parts = chessboard(spacing);
+        let Grid { spacing, radius } = grid;
+        let parts = chessboard(grid);
         let images = x.len() / self.pixels;
         let all = parts.iter().map(|z| z.len().div_ceil(2 * POINTS)).sum::<usize>();
         let mut sums: [Vec<f64>; 4] = std::array::from_fn(|_| vec![f64::NEG_INFINITY; images]);
@@ -171,6 +212,7 @@ impl Quadrature {
                 halves_apart: (black - white).abs(),
                 rim: (rim - whole).exp(),
                 spacing,
+                radius,
             }
         };
         Ok((0..images).map(integral).collect())
@@ -184,16 +226,16 @@ fn log_add(a: f64, b: f64) -> f64 {
 }
 
 /// The middles of the squares of a chessboard: the black and the white ones within the rim, and those of the rim.
-fn chessboard(spacing: f64) -> [Vec<f32>; 4] {
-    let count = (RADIUS / spacing).ceil() as i64;
+fn chessboard(Grid { spacing, radius }: Grid) -> [Vec<f32>; 4] {
+    let count = (radius / spacing).ceil() as i64;
     let middle = |i: i64| (i as f64 + 0.5) * spacing;
     let mut parts = [const { Vec::new() }; 4];
     for (i, j) in (-count..count).flat_map(|i| (-count..count).map(move |j| (i, j))) {
         let (x, y) = (middle(i), middle(j));
         let distance = x.hypot(y);
-        if distance <= RADIUS {
+        if distance <= radius {
             let colour = (i + j).rem_euclid(2) as usize;
-            parts[if distance < RIM { colour } else { 2 + colour }].extend([x as f32, y as f32]);
+            parts[if distance < RIM * radius { colour } else { 2 + colour }].extend([x as f32, y as f32]);
         }
     }
     parts
@@ -214,14 +256,32 @@ mod tests {
     }
 
     #[test]
+    fn grids_become_better_until_they_are_good_or_too_large() {
+        let first = Grid { spacing: 0.02, radius: RADIUS };
+        let mut integral =
+            Integral { log_likelihood: 0.0, halves_apart: 0.5, rim: 0.5, spacing: 0.02, radius: RADIUS };
+        let mut seen = Vec::new();
+        while let Some(Grid { spacing, radius }) = integral.better_grid(first) {
+            (integral.spacing, integral.radius) = (spacing, radius);
+            seen.push((spacing, radius.round()));
+        }
+        assert_eq!(seen, [(0.01, 7.0), (0.005, 10.0), (0.005, 14.0), (0.005, 20.0)]);
+        assert_eq!(seen.len(), PASSES as usize);
+        let good = Integral { halves_apart: 0.01, rim: 1e-6, ..integral };
+        assert_eq!(good.better_grid(first), None);
+        let fine = Integral { spacing: 0.00125, radius: RADIUS, ..integral };
+        assert_eq!(fine.better_grid(Grid { spacing: 0.005, radius: RADIUS }), None, "too many points");
+    }
+
+    #[test]
     fn the_points_cover_the_disc_once() {
-        let parts = chessboard(0.1);
+        let parts = chessboard(Grid { spacing: 0.1, radius: RADIUS });
         let points = parts.iter().map(|z| z.len() / 2).sum::<usize>();
         let disc = std::f64::consts::PI * RADIUS * RADIUS;
         assert!((points as f64 * 0.01 / disc - 1.0).abs() < 0.005, "{points} points");
         assert!(parts[0].len().abs_diff(parts[1].len()) <= 16);
         assert!(parts[2].len().abs_diff(parts[3].len()) <= 16);
-        assert!(parts[2].chunks(2).all(|z| z[0].hypot(z[1]) >= RIM as f32));
+        assert!(parts[2].chunks(2).all(|z| z[0].hypot(z[1]) >= (RIM * RADIUS) as f32));
         // The prior's mass.
         let density = |z: &[f32]| (-f64::from(z[0].powi(2) + z[1].powi(2)) / 2.0).exp();
         let mass: f64 = parts.iter().flat_map(|z| z.chunks(2)).map(density).sum::<f64>() * 0.01;

@@ -42,6 +42,7 @@ impl Judge<'_> {
             log_likelihood: finite_estimate(&likelihoods),
             halves_apart: all.iter().map(|i| i.halves_apart).fold(0.0, f64::max),
             rim: Some(all.iter().map(|i| i.rim).fold(0.0, f64::max)),
+            radius: Some(all.iter().map(|i| i.radius).fold(0.0, f64::max)),
             above_importance_sampling: (!judgement.log_likelihoods.is_empty())
                 .then(|| finite_estimate(&above(&judgement.log_likelihoods))),
         });
