@@ -260,6 +260,7 @@ fn quadrature(place: &str, e: &Evaluation) -> Option<Finding> {
             action,
         })
     };
+    let annealing = || format!("hmcvi eval {place} --ais 1000, and report the likelihood by annealing");
     if q.halves_apart > HALVES_APART {
         let finer = q.spacing / 2.0;
         return problem(
@@ -268,7 +269,7 @@ fn quadrature(place: &str, e: &Evaluation) -> Option<Finding> {
             if Quadrature::SPACINGS.contains(&finer) {
                 format!("hmcvi eval {place} --quadrature {finer}")
             } else {
-                format!("hmcvi eval {place} --ais 1000, and report the likelihood by annealing")
+                annealing()
             },
         );
     }
@@ -276,7 +277,7 @@ fn quadrature(place: &str, e: &Evaluation) -> Option<Finding> {
         return problem(
             format!("up to {:.0}% of an image's posterior lie in the rim of the disc", 100.0 * rim),
             "some posteriors reach beyond what is integrated over: their likelihoods are not exact",
-            format!("hmcvi eval {place} --ais 1000, and report the likelihood by annealing"),
+            annealing(),
         );
     }
     let above = q.above_importance_sampling?;

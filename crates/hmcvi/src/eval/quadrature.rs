@@ -78,7 +78,7 @@ struct Grid {
 impl Integral {
     /// A finer or a wider grid, where this one was not good enough and there is a better one.
     fn better_grid(&self, first: Grid) -> Option<Grid> {
-        let Grid { mut spacing, mut radius } = Grid { spacing: self.spacing, radius: self.radius };
+        let (mut spacing, mut radius) = (self.spacing, self.radius);
         if self.halves_apart > NARROW && spacing > 1.5 * FINEST * first.spacing {
             spacing *= 0.5;
         }
