@@ -7,6 +7,7 @@ use hmcvi::config::{PAPER_TABLE, PaperRow, RunSpec, preset};
 use hmcvi::data::Dataset;
 use hmcvi::device::Device;
 use hmcvi::run::{Builtin, Checkpoint, RunDirectory, Which, open_data};
+use hmcvi::train::averaged;
 
 use crate::Context;
 use crate::arguments::{DeviceName, Machine, Trained};
@@ -132,7 +133,8 @@ pub(crate) fn open_model(
     let (directory, mut spec, checkpoint, trained_on) = match run {
         Some(path) => {
             let directory = RunDirectory::open(path)?;
-            let (spec, checkpoint) = (directory.spec()?, directory.checkpoint(which)?);
+            let (spec, mut checkpoint) = (directory.spec()?, directory.checkpoint(which)?);
+            checkpoint.store = averaged(&checkpoint.store);
             let known = directory.info().ok().map(|info| info.data_sha256);
             (Some(directory), spec, checkpoint, known)
         }

@@ -17,7 +17,7 @@ fn a_resumed_run_ends_with_the_bytes_of_an_uninterrupted_one() {
     let begin = |out: &str, epochs: &str| {
         let mut arguments = vec!["train", "hmcvi-5", "--out", out, "--quiet"];
         arguments.extend(SMALL);
-        arguments.extend([constant, epochs]);
+        arguments.extend([constant, "train.average=0.5", epochs]);
         sandbox.succeed(&arguments);
     };
     begin("whole", "train.epochs=3");
@@ -34,6 +34,30 @@ fn a_resumed_run_ends_with_the_bytes_of_an_uninterrupted_one() {
         String::from_utf8(bytes(&sandbox, &format!("{run}/metrics.jsonl"))).map(|t| t.lines().count())
     };
     assert_eq!(lines("whole"), lines("parts"));
+}
+
+#[test]
+fn averages_are_what_a_run_is_judged_by() {
+    let sandbox = Sandbox::new();
+    let mut arguments = vec!["train", "basic-2d", "--out", "run", "--quiet"];
+    arguments.extend(SMALL);
+    arguments.extend(["train.epochs=3", "train.average=0.5"]);
+    sandbox.succeed(&arguments);
+    let bound = |checkpoint: &str| {
+        let options = ["--split", "validation", "--samples", "0", "--json", "--quiet"];
+        let text = sandbox.succeed(&[&["eval", "run", "--checkpoint", checkpoint][..], &options].concat());
+        let found: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        found["bound"]["mean"].as_f64().expect("a bound")
+    };
+    // The last epoch was the best: one file has its averages as parameters, the other beside them.
+    let (best, last) = (bound("best"), bound("last"));
+    assert_eq!(best, last);
+    let tensors = |file: &str| String::from_utf8_lossy(&bytes(&sandbox, file)).contains("average.decoder");
+    assert!(tensors("run/last.safetensors") && !tensors("run/best.safetensors"));
+    let metrics = String::from_utf8(bytes(&sandbox, "run/metrics.jsonl")).expect("text");
+    let epoch: serde_json::Value =
+        serde_json::from_str(metrics.lines().last().expect("a line")).expect("JSON");
+    assert!((epoch["validation"]["bound"].as_f64().expect("a bound") - best).abs() < 1.0, "{epoch} {best}");
 }
 
 #[test]

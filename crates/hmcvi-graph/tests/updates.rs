@@ -73,6 +73,19 @@ fn updates_swap_parameters() {
 }
 
 #[test]
+fn the_same_expressions_of_other_parameters() {
+    let graph = Graph::new();
+    let (a, b) = (graph.parameter("a", 1, 2), graph.parameter("b", 1, 2));
+    let program = graph.program().output("sum", a + b).update(a, a * b).parameters_from("other.");
+    let tensors: [(&str, usize, usize, &[f64]); 3] =
+        [("a", 1, 2, &[1.0, 2.0]), ("other.a", 1, 2, &[3.0, 4.0]), ("other.b", 1, 2, &[5.0, 6.0])];
+    let mut updates = Updates::new(program, store(&tensors));
+    updates.run(&Run { rows: 1, ..Run::default() });
+    assert_eq!(updates.output("sum"), [8.0, 10.0]);
+    assert_eq!((updates.parameter("other.a"), updates.parameter("a")), (&[15.0, 24.0][..], &[1.0, 2.0][..]));
+}
+
+#[test]
 fn updates_of_different_shapes_see_old_values() {
     let graph = Graph::new();
     let (p, q) = (graph.parameter("p", 2, 3), graph.parameter("q", 1, 1));

@@ -46,6 +46,8 @@ pub struct Cuda {
     pub(crate) cache: Option<std::path::PathBuf>,
     /// Trainings that use the card at the same time.
     pub(crate) sharers: usize,
+    /// Who of them may use it now.
+    pub(crate) turns: std::sync::Arc<crate::turns::Turns>,
 }
 
 impl Device {
@@ -61,7 +63,9 @@ impl Device {
         precision: Precision,
         cache: Option<std::path::PathBuf>,
     ) -> Result<Self, DeviceError> {
-        Ok(Device::Cuda(Cuda { device: CudaDevice::new(ordinal)?, precision, cache, sharers: 1 }))
+        let device = CudaDevice::new(ordinal)?;
+        let turns = crate::turns::Turns::new(device.processors());
+        Ok(Device::Cuda(Cuda { device, precision, cache, sharers: 1, turns }))
     }
 
     /// The same device for one of so many pieces of work side by side: a graphics card gets another queue, and each

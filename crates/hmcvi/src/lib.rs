@@ -15,6 +15,8 @@ pub mod nn;
 pub mod potential;
 pub mod run;
 pub mod train;
+#[cfg(any(test, feature = "cuda"))]
+mod turns;
 pub mod vi;
 
 /// The library example of the README.

@@ -56,6 +56,11 @@ impl CudaDevice {
         &self.name
     }
 
+    /// Multiprocessors of the GPU.
+    pub fn processors(&self) -> usize {
+        self.processors
+    }
+
     /// Waits until everything queued so far is done.
     pub fn synchronise(&self) -> Result<(), CudaError> {
         Ok(self.stream.synchronize()?)

@@ -180,6 +180,11 @@ impl CudaExecutable {
         (self.tiling.tile_rows(), self.tiling.cluster)
     }
 
+    /// Multiprocessors that the row stages of a full run occupy.
+    pub fn blocks(&self) -> usize {
+        self.tiling.tiles() * self.tiling.cluster
+    }
+
     /// Bytes of memory on the device. Parameters and data sets are not counted.
     pub fn bytes(&self) -> usize {
         let slices = self.areas.iter().chain(&self.outputs).chain(&self.constants);

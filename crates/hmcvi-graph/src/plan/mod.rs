@@ -27,12 +27,13 @@ pub struct ProgramBuilder<'g> {
     graph: &'g Graph,
     outputs: Vec<(String, Expr<'g>)>,
     updates: Vec<(Expr<'g>, Expr<'g>)>,
+    prefix: String,
 }
 
 impl Graph {
     /// Starts to describe a program: which expressions it returns and which parameters it updates.
     pub fn program(&self) -> ProgramBuilder<'_> {
-        ProgramBuilder { graph: self, outputs: Vec::new(), updates: Vec::new() }
+        ProgramBuilder { graph: self, outputs: Vec::new(), updates: Vec::new(), prefix: String::new() }
     }
 }
 
@@ -51,9 +52,22 @@ impl<'g> ProgramBuilder<'g> {
         self
     }
 
+    /// Takes every parameter from the tensor whose name is the prefix and then its own: the same expressions of other
+    /// values.
+    #[must_use]
+    pub fn parameters_from(mut self, prefix: &str) -> Self {
+        self.prefix = prefix.into();
+        self
+    }
+
     /// Compiles for any device.
     pub fn compile(self) -> Result<Program, CompileError> {
-        let (nodes, constants) = self.graph.snapshot();
+        let (mut nodes, constants) = self.graph.snapshot();
+        for node in nodes.iter_mut().filter(|_| !self.prefix.is_empty()) {
+            if let Op::Parameter(name) = &mut node.op {
+                *name = format!("{}{name}", self.prefix).into();
+            }
+        }
         let mut roots = Vec::new();
         for (name, value) in self.outputs {
             let known = |r: &Root| matches!(r, Root::Output { name: n, .. } if *n == name);

@@ -107,6 +107,8 @@ pub struct TrainSettings {
     pub learning_rate: Schedule,
     /// Settings of Adam.
     pub adam: Adam,
+    /// Share of the epochs so far over which the parameters are averaged; 0 for those of the last epoch alone.
+    pub average: f64,
     /// Epochs from one look at the validation images to the next.
     pub validate_every: usize,
     /// Seconds from one checkpoint to the next, also within epochs; 0 for one after every epoch.
@@ -125,6 +127,7 @@ impl Default for TrainSettings {
             batch: 100,
             learning_rate: Schedule::default(),
             adam: Adam::default(),
+            average: 0.0,
             validate_every: 1,
             save_seconds: 10.0,
             tensorboard: false,
@@ -217,6 +220,13 @@ impl RunSpec {
         }
         if !(0.0..=86_400.0).contains(&self.train.save_seconds) {
             return wrong("train.save_seconds", self.train.save_seconds.to_string(), "from 0 to 86400");
+        }
+        if !(0.0..=1.0).contains(&self.train.average) {
+            return wrong(
+                "train.average",
+                self.train.average.to_string(),
+                "from 0 (no average) to 1 (all epochs)",
+            );
         }
         let Schedule { first, last, .. } = self.train.learning_rate;
         for (key, rate) in [("train.learning_rate.first", first), ("train.learning_rate.last", last)] {

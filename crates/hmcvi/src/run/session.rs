@@ -13,7 +13,7 @@ use super::lock::Lock;
 use crate::config::RunSpec;
 use crate::data::Dataset;
 use crate::device::Device;
-use crate::train::{Batch, Observer, TrainError, Trainer};
+use crate::train::{Batch, Observer, TrainError, Trainer, averaged};
 
 /// A training that cannot begin or go on.
 #[derive(Debug, thiserror::Error)]
@@ -214,7 +214,8 @@ impl Session {
             self.whole = true;
             let best = self.note(&epoch);
             if best {
-                self.best = Some(self.checkpoint()?);
+                let Checkpoint { store, info } = self.checkpoint()?;
+                self.best = Some(Checkpoint { store: averaged(&store), info });
             }
             self.directory.append_epoch(&epoch)?;
             watch.epoch(&epoch, best);

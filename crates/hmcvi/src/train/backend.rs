@@ -16,6 +16,8 @@ use hmcvi_graph::cuda::{CudaData, CudaExecutable, CudaIndex, CudaIndices, CudaOp
 pub(super) struct Parts<'a> {
     pub(super) training: &'a Program,
     pub(super) evaluation: &'a Program,
+    /// Moves averages of the parameters, where there are some.
+    pub(super) averaging: Option<&'a Program>,
     /// Most rows of an update, and of a look at validation images.
     pub(super) rows: (usize, usize),
     pub(super) data: Arc<Dataset>,
@@ -71,6 +73,15 @@ impl Backend {
             Device::Cpu { .. } => Ok(Backend::Cpu(Box::new(OnCpu::new(device, parts, store)))),
             #[cfg(feature = "cuda")]
             Device::Cuda(cuda) => Ok(Backend::Cuda(Box::new(OnCuda::new(cuda, parts, &store)?))),
+        }
+    }
+
+    /// Waits for this training's turn among those that share a graphics card.
+    #[cfg(feature = "cuda")]
+    pub(super) fn turn(&self) -> Option<crate::turns::Turn> {
+        match self {
+            Backend::Cpu(_) => None,
+            Backend::Cuda(cuda) => Some(cuda.turns.take(cuda.training.blocks())),
         }
     }
 
@@ -152,6 +163,25 @@ impl Backend {
         }
     }
 
+    /// Moves the averages, where there are some, by this share of their way to the parameters.
+    pub(super) fn average(&mut self, weight: f64) -> Result<(), TrainError> {
+        let inputs: &[(&str, &[f32])] = &[("weight", &[weight as f32])];
+        match self {
+            Backend::Cpu(cpu) => {
+                let run = Run { rows: 1, inputs, ..Run::default() };
+                cpu.averaging.as_mut().map_or(Ok(()), |program| program.run(&mut cpu.store, &run))?;
+            }
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(cuda) => {
+                let run = CudaRun { rows: 1, inputs, ..CudaRun::default() };
+                let done =
+                    cuda.averaging.as_mut().map_or(Ok(()), |program| program.run(&mut cuda.store, &run));
+                done.map_err(crate::device::DeviceError::from)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Remembers the state as it is now, where it is.
     pub(super) fn keep(&mut self) -> Result<(), TrainError> {
         match self {
@@ -182,6 +212,7 @@ fn names(program: &Program) -> Vec<String> {
 pub(super) struct OnCpu {
     training: Executable<f32>,
     evaluation: Executable<f32>,
+    averaging: Option<Executable<f32>>,
     store: Store<f32>,
     kept: Store<f32>,
     data: Arc<Dataset>,
@@ -199,6 +230,7 @@ impl OnCpu {
         OnCpu {
             training: parts.training.on_cpu(device.cpu_options(parts.rows.0)),
             evaluation: parts.evaluation.on_cpu(device.cpu_options(parts.rows.1)),
+            averaging: parts.averaging.map(|program| program.on_cpu(device.cpu_options(1))),
             kept: store.clone(),
             store,
             order: Vec::new(),
@@ -258,6 +290,7 @@ pub(super) struct OnCuda {
     device: hmcvi_graph::cuda::CudaDevice,
     training: CudaExecutable,
     evaluation: CudaExecutable,
+    averaging: Option<CudaExecutable>,
     store: CudaStore,
     kept: CudaStore,
     images: CudaData,
@@ -267,6 +300,7 @@ pub(super) struct OnCuda {
     seeds: (u64, u64),
     names: [Vec<String>; 2],
     queued: [usize; 2],
+    turns: Arc<crate::turns::Turns>,
     /// Results of looks that had to be fetched before they were asked for.
     looks: Results,
 }
@@ -281,10 +315,12 @@ impl OnCuda {
         let device = cuda.device.clone();
         let options = |rows| CudaOptions { history: HISTORY, ..cuda.options(rows) };
         let all: Vec<u32> = (0..parts.data.validation().len() as u32).collect();
+        let averaging = parts.averaging.map(|program| program.on_cuda(&device, &cuda.options(1)));
         let validation = parts.validation.iter().map(|bytes| CudaData::upload(&device, bytes));
         Ok(OnCuda {
             training: parts.training.on_cuda(&device, &options(parts.rows.0))?,
             evaluation: parts.evaluation.on_cuda(&device, &options(parts.rows.1))?,
+            averaging: averaging.transpose()?,
             store: CudaStore::upload(&device, store)?,
             kept: CudaStore::upload(&device, store)?,
             images: CudaData::upload(&device, parts.data.train().bytes())?,
@@ -294,6 +330,7 @@ impl OnCuda {
             seeds: (parts.seed, parts.validation_seed),
             names: [names(parts.training), names(parts.evaluation)],
             queued: [0, 0],
+            turns: cuda.turns.clone(),
             looks: Results::default(),
             device,
         })

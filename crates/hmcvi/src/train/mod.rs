@@ -1,6 +1,7 @@
-//! Train models: objective, Adam, schedule, where a chain begins, checkpoints, and the loop.
+//! Train models: objective, Adam, averages, schedule, where a chain begins, checkpoints, and the loop.
 
 mod adam;
+mod average;
 mod backend;
 mod first_chain;
 mod objective;
@@ -9,6 +10,7 @@ mod sums;
 mod trainer;
 
 pub use adam::{Adam, Update, adam_updates, add_adam_state};
+pub use average::averaged;
 pub use objective::Objective;
 pub use schedule::{Schedule, ScheduleKind};
 pub use trainer::{Batch, Observer, TrainError, Trainer};

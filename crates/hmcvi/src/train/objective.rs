@@ -156,9 +156,9 @@ impl<'g> Objective<'g> {
         sums
     }
 
-    /// The same values without training, and how the simulations went.
-    pub fn evaluation_program(&self) -> Result<Program, CompileError> {
-        let mut program = self.graph.program();
+    /// The same values without training, and how the simulations went, of parameters whose names have this before them.
+    pub fn evaluation_program(&self, prefix: &str) -> Result<Program, CompileError> {
+        let mut program = self.graph.program().parameters_from(prefix);
         for (name, sum) in self.sums() {
             program = program.output(name, sum);
         }

@@ -10,6 +10,7 @@ use hmcvi_graph::{CompileError, Graph, Run, RunError, Store};
 use hmcvi_record::{Epoch, PartialEpoch};
 
 use super::adam::add_adam_state;
+use super::average::{self, add_averages, averaged, averaging_program};
 use super::backend::{Backend, Parts, Results, Which};
 use super::first_chain;
 use super::objective::Objective;
@@ -174,11 +175,14 @@ impl Trainer {
         let objective = Objective::new(&graph, parameters.clone(), chain, spec.chain);
         let rows = spec.train.batch.min(data.train().len());
         let program = objective.training_program(&spec.train.adam)?;
+        let averages = spec.train.average > 0.0;
+        let averaging = if averages { Some(averaging_program(&Graph::new(), &parameters)?) } else { None };
         let evaluation = evaluation_program(spec, pixels)?;
         let values = vae.parameters().count();
         if matches!(device, Device::Cpu { .. }) {
-            // Parameters with two averages, and one more copy while a checkpoint is written.
-            let stores = 6 * size_of::<f32>() as u64 * values;
+            // Parameters with the averages of Adam and their own, the state of the last epoch, and one more copy while a
+            // checkpoint is written.
+            let stores = 3 * (3 + u64::from(averages)) * size_of::<f32>() as u64 * values;
             let working = program.cpu_bytes::<f32>(device.cpu_options(rows))
                 + evaluation.cpu_bytes::<f32>(device.cpu_options(EVALUATION_ROWS));
             check_memory(stores + working as u64)?;
@@ -195,7 +199,11 @@ impl Trainer {
                 first_step_size = Some(begin_chain(spec, &data, &mut program, &mut store)?);
             }
             Beginning::Fresh(_) => {}
-            Beginning::Checkpoint(found) => store = same_shapes(&store, found)?,
+            Beginning::Checkpoint(found) if averages => store = same_shapes(&store, found)?,
+            Beginning::Checkpoint(found) => store = same_shapes(&store, averaged(&found))?,
+        }
+        if averages {
+            add_averages(&mut store, &parameters);
         }
         let draws = if binarisation == Binarisation::Stochastic { spec.data.evaluation_draws } else { 1 };
         let validation = (0..draws)
@@ -204,6 +212,7 @@ impl Trainer {
         let parts = Parts {
             training: &program,
             evaluation: &evaluation,
+            averaging: averaging.as_ref(),
             rows: (rows, EVALUATION_ROWS),
             data: data.clone(),
             validation,
@@ -228,7 +237,7 @@ impl Trainer {
         })
     }
 
-    /// All tensors: parameters and the optimiser's state.
+    /// All tensors: parameters, the optimiser's state, and averages of the parameters where there are some.
     pub fn store(&self) -> Result<Store<f32>, TrainError> {
         self.backend.store()
     }
@@ -281,6 +290,8 @@ impl Trainer {
     /// One pass through the training images, and a look at the validation images if it is time.
     /// `None` if the observer stopped it on the way; the next call goes on with the rest, to the same results.
     pub fn epoch(&mut self, observer: &mut dyn Observer) -> Result<Option<Epoch>, TrainError> {
+        #[cfg(feature = "cuda")]
+        let _turn = self.backend.turn();
         let start = Instant::now();
         let images = self.data.train().len();
         let order = shuffled(images, self.spec.seed, self.epoch);
@@ -323,6 +334,9 @@ impl Trainer {
         }
         self.results = results;
         self.epoch += 1;
+        if self.spec.train.average > 0.0 {
+            self.backend.average(average::weight(self.spec.train.average, self.epoch))?;
+        }
         self.backend.keep()?;
         let seconds = before.seconds + start.elapsed().as_secs_f64();
         self.seconds += seconds;
@@ -359,7 +373,7 @@ impl Trainer {
         Ok(())
     }
 
-    /// Means over the fixed draws of the validation images.
+    /// Means over the fixed draws of the validation images, of the averaged parameters where there are some.
     pub fn validate(&mut self) -> Result<BTreeMap<String, f64>, TrainError> {
         let count = self.data.validation().len();
         let part = |first: usize| first..count.min(first + EVALUATION_ROWS);
@@ -433,7 +447,8 @@ fn evaluation_program(spec: &RunSpec, pixels: usize) -> Result<hmcvi_graph::Prog
     let vae = Vae::new(&graph, &spec.model, pixels);
     let chain =
         vae.infer(images_given(&graph, spec.data.binarisation, spec.data.pixel_scale, pixels), spec.chain);
-    Objective::new(&graph, vae.parameters().all(), chain, spec.chain).evaluation_program()
+    let from = if spec.train.average > 0.0 { average::PREFIX } else { "" };
+    Objective::new(&graph, vae.parameters().all(), chain, spec.chain).evaluation_program(from)
 }
 
 /// Refuses what the machine has no room for, where it says how much there is.
