@@ -179,22 +179,48 @@ pub(crate) struct Judging<'c> {
     begun: Instant,
     first: f64,
     spoken: Instant,
-    journal: Option<Journal>,
+    parts: Parts,
+}
+
+/// Finished parts of an evaluation, where they are kept.
+#[derive(Default)]
+pub(crate) struct Parts(Option<Journal>);
+
+impl Parts {
+    pub(crate) fn recall(&self, part: &str) -> Option<serde_json::Value> {
+        self.0.as_ref()?.recall(part).cloned()
+    }
+
+    pub(crate) fn keep(&mut self, part: &str, value: &serde_json::Value) -> Result<(), EvalError> {
+        let Some(journal) = &mut self.0 else { return Ok(()) };
+        journal.keep(part, value).map_err(|e| EvalError::Keep(e.to_string()))
+    }
+
+    /// Forgets them: the evaluation is complete.
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        self.0.map_or(Ok(()), |journal| Ok(journal.finish()?))
+    }
+}
+
+impl From<Option<Journal>> for Parts {
+    fn from(journal: Option<Journal>) -> Self {
+        Parts(journal)
+    }
 }
 
 /// Thousandths of a phase that its bar has.
 const SHARES: f64 = 1000.0;
 
 impl<'c> Judging<'c> {
-    pub(crate) fn new(context: &'c Context, journal: Option<Journal>) -> Self {
+    pub(crate) fn new(context: &'c Context, parts: Parts) -> Self {
         let (bar, now) = (bar(context, SHARES as u64), Instant::now());
-        Judging { context, bar, phase: None, begun: now, first: 0.0, spoken: now, journal }
+        Judging { context, bar, phase: None, begun: now, first: 0.0, spoken: now, parts }
     }
 
     /// Takes the redrawn line away, and the journal of finished work.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         self.bar.finish_and_clear();
-        self.journal.map_or(Ok(()), |journal| Ok(journal.finish()?))
+        self.parts.finish()
     }
 }
 
@@ -224,11 +250,10 @@ impl eval::Watch for Judging<'_> {
     }
 
     fn recall(&mut self, part: &str) -> Option<serde_json::Value> {
-        self.journal.as_ref()?.recall(part).cloned()
+        self.parts.recall(part)
     }
 
     fn keep(&mut self, part: &str, value: &serde_json::Value) -> Result<(), EvalError> {
-        let Some(journal) = &mut self.journal else { return Ok(()) };
-        journal.keep(part, value).map_err(|e| EvalError::Keep(e.to_string()))
+        self.parts.keep(part, value)
     }
 }

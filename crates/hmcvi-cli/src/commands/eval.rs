@@ -198,7 +198,7 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
         .as_ref()
         .map(|directory| journal(context, arguments, directory, &model, (&options, images.len()), parts))
         .transpose()?;
-    let mut judging = Judging::new(context, journal);
+    let mut judging = Judging::new(context, journal.into());
     let judged =
         judge(&model.spec, &mut model.checkpoint.store, &images, &options, &model.device, &mut judging)?;
     let record = record(&model.spec, &model.checkpoint, &model.data, &judged, &options, parts);

@@ -15,7 +15,7 @@ use super::train::{begin, conclude};
 use crate::Context;
 use crate::arguments::Machine;
 use crate::failure::Failure;
-use crate::progress::{Judging, Training};
+use crate::progress::{Judging, Parts, Training};
 use crate::settings::open_device;
 
 mod compare;
@@ -136,7 +136,7 @@ fn judge_run(
         quadrature: Some(QuadratureOptions { spacing: SPACING }),
         ..JudgeOptions::new(&spec)
     };
-    let mut judging = Judging::new(context, None);
+    let mut judging = Judging::new(context, Parts::default());
     let judgement = judge(&spec, &mut checkpoint.store, data.test(), &options, device, &mut judging)?;
     judging.finish()?;
     let which = ("test", Which::Best.name());

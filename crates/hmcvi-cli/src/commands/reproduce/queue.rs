@@ -19,6 +19,7 @@ use crate::Context;
 use crate::commands::eval::record;
 use crate::commands::train::begin;
 use crate::failure::Failure;
+use crate::progress::Parts;
 
 /// How long and how much.
 pub(super) struct Limits {
@@ -157,7 +158,7 @@ impl Shared<'_> {
         let of = json!({ "options": options, "state": checkpoint.info, "data": self.data.sha256() });
         let journal = Journal::open(&directory.file(files::EVALUATION_PARTS), &of)?;
         let mut watching = Watching::new(self, row);
-        watching.journal = Some(journal);
+        watching.parts = Some(journal).into();
         let judged = match judge(
             &row.spec,
             &mut checkpoint.store,
@@ -172,7 +173,7 @@ impl Shared<'_> {
         let names = ("test", Which::Best.name());
         let record = record(&row.spec, &checkpoint, self.data, &judged, &options, names);
         directory.write_evaluation(&record, &judged.images)?;
-        watching.journal.map_or(Ok(()), |journal| Ok(journal.finish()?))
+        watching.parts.finish()
     }
 }
 
@@ -183,14 +184,14 @@ struct Watching<'a> {
     begun: Instant,
     first: u64,
     spoken: Instant,
-    journal: Option<Journal>,
+    parts: Parts,
 }
 
 impl<'a> Watching<'a> {
     fn new(shared: &'a Shared<'a>, row: &'a Row) -> Self {
         let now = Instant::now();
         let spoken = now.checked_sub(SPEAK_EVERY).unwrap_or(now);
-        Watching { shared, row, begun: now, first: 0, spoken, journal: None }
+        Watching { shared, row, begun: now, first: 0, spoken, parts: Parts::default() }
     }
 
     fn say(&mut self, text: impl FnOnce() -> String) {
@@ -241,11 +242,10 @@ impl eval::Watch for Watching<'_> {
     }
 
     fn recall(&mut self, part: &str) -> Option<serde_json::Value> {
-        self.journal.as_ref()?.recall(part).cloned()
+        self.parts.recall(part)
     }
 
     fn keep(&mut self, part: &str, value: &serde_json::Value) -> Result<(), EvalError> {
-        let Some(journal) = &mut self.journal else { return Ok(()) };
-        journal.keep(part, value).map_err(|e| EvalError::Keep(e.to_string()))
+        self.parts.keep(part, value)
     }
 }
