@@ -5,6 +5,10 @@
 //! served before others come again.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long a turn is, at least: epochs are not cut short, and some take much less.
+const LENGTH: Duration = Duration::from_millis(250);
 
 /// The room of a device, and who waits for it.
 pub(crate) struct Turns {
@@ -24,6 +28,14 @@ struct State {
 pub(crate) struct Turn {
     of: Arc<Turns>,
     size: usize,
+    begun: Instant,
+}
+
+impl Turn {
+    /// Whether others should have theirs now.
+    pub(crate) fn is_over(&self) -> bool {
+        self.begun.elapsed() >= LENGTH
+    }
 }
 
 impl Turns {
@@ -45,7 +57,7 @@ impl Turns {
         state.free -= size;
         drop(state);
         self.changed.notify_all();
-        Turn { of: self.clone(), size }
+        Turn { of: self.clone(), size, begun: Instant::now() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -62,10 +74,8 @@ impl Drop for Turn {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-    use std::time::Duration;
-
     use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
     #[test]
     fn no_more_work_than_there_is_room_for() {

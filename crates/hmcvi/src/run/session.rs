@@ -14,6 +14,7 @@ use crate::config::RunSpec;
 use crate::data::Dataset;
 use crate::device::Device;
 use crate::train::{Batch, Observer, TrainError, Trainer, averaged};
+use crate::turns::Turn;
 
 /// A training that cannot begin or go on.
 #[derive(Debug, thiserror::Error)]
@@ -188,7 +189,12 @@ impl Session {
         // their state to a disk, so not every one of them is saved.
         let save_every = Duration::from_secs_f64(spec.train.save_seconds);
         let mut saved = Instant::now();
+        let mut turn = self.trainer.turn();
         while self.state.epoch < all {
+            if turn.as_ref().is_some_and(Turn::is_over) {
+                drop(turn.take());
+                turn = self.trainer.turn();
+            }
             let due = (!save_every.is_zero()).then(|| saved + save_every);
             let mut pausing = Pausing { watch, due, stopped: false };
             let epoch = match self.trainer.epoch(&mut pausing) {

@@ -8,6 +8,7 @@ use hmcvi_graph::{Executable, Program, Run, Store};
 use super::trainer::TrainError;
 use crate::data::Dataset;
 use crate::device::Device;
+use crate::turns::Turn;
 
 #[cfg(feature = "cuda")]
 use hmcvi_graph::cuda::{CudaData, CudaExecutable, CudaIndex, CudaIndices, CudaOptions, CudaRun, CudaStore};
@@ -77,10 +78,10 @@ impl Backend {
     }
 
     /// Waits for this training's turn among those that share a graphics card.
-    #[cfg(feature = "cuda")]
-    pub(super) fn turn(&self) -> Option<crate::turns::Turn> {
+    pub(super) fn turn(&self) -> Option<Turn> {
         match self {
             Backend::Cpu(_) => None,
+            #[cfg(feature = "cuda")]
             Backend::Cuda(cuda) => Some(cuda.turns.take(cuda.training.blocks())),
         }
     }

@@ -19,6 +19,7 @@ use crate::config::RunSpec;
 use crate::data::{Binarisation, Dataset, fixed_draw, images_given, images_of_batch};
 use crate::device::{Device, DeviceError, Runner};
 use crate::model::Vae;
+use crate::turns::Turn;
 
 /// A training that cannot begin or go on.
 #[derive(Debug, thiserror::Error)]
@@ -290,8 +291,6 @@ impl Trainer {
     /// One pass through the training images, and a look at the validation images if it is time.
     /// `None` if the observer stopped it on the way; the next call goes on with the rest, to the same results.
     pub fn epoch(&mut self, observer: &mut dyn Observer) -> Result<Option<Epoch>, TrainError> {
-        #[cfg(feature = "cuda")]
-        let _turn = self.backend.turn();
         let start = Instant::now();
         let images = self.data.train().len();
         let order = shuffled(images, self.spec.seed, self.epoch);
@@ -355,6 +354,11 @@ impl Trainer {
             skipped,
             images_per_second: images as f64 / seconds,
         }))
+    }
+
+    /// Waits until this training may use a graphics card that others use too.
+    pub(crate) fn turn(&self) -> Option<Turn> {
+        self.backend.turn()
     }
 
     /// So many updates with the same images, for measurements; returns when they are done.
