@@ -5,6 +5,7 @@ mod common;
 use std::fs;
 
 use common::{SMALL, Sandbox, train};
+use hmcvi::run::load_initial;
 
 fn bytes(sandbox: &Sandbox, file: &str) -> Vec<u8> {
     fs::read(sandbox.path().join(file)).unwrap_or_else(|e| panic!("{file}: {e}"))
@@ -54,6 +55,11 @@ fn averages_are_what_a_run_is_judged_by() {
     assert_eq!(best, last);
     let tensors = |file: &str| String::from_utf8_lossy(&bytes(&sandbox, file)).contains("average.decoder");
     assert!(tensors("run/last.safetensors") && !tensors("run/best.safetensors"));
+    let first = |file: &str| {
+        let store = load_initial(&sandbox.path().join(file)).expect("tensors");
+        store.get("decoder.0.weight").expect("a decoder").values.clone()
+    };
+    assert_eq!(first("run/last.safetensors"), first("run"));
     let metrics = String::from_utf8(bytes(&sandbox, "run/metrics.jsonl")).expect("text");
     let epoch: serde_json::Value =
         serde_json::from_str(metrics.lines().last().expect("a line")).expect("JSON");
