@@ -76,18 +76,20 @@ struct Grid {
 }
 
 impl Integral {
-    /// A finer or a wider grid, where this one was not good enough and there is a better one.
+    /// A finer and wider grid, where this one was not good enough; only a wider one, which has fewer points, where there are
+    /// too many for both.
     fn better_grid(&self, first: Grid) -> Option<Grid> {
-        let (mut spacing, mut radius) = (self.spacing, self.radius);
-        if self.halves_apart > NARROW && spacing > 1.5 * FINEST * first.spacing {
-            spacing *= 0.5;
-        }
-        if self.rim > WIDE && radius < 0.9 * WIDEST * first.radius {
-            radius *= std::f64::consts::SQRT_2;
-        }
-        let better = spacing < self.spacing || radius > self.radius;
-        let points = std::f64::consts::PI * (radius / spacing).powi(2);
-        (better && points < MOST_POINTS).then_some(Grid { spacing, radius })
+        let Integral { spacing, radius, .. } = *self;
+        let narrow = self.halves_apart > NARROW && spacing > 1.5 * FINEST * first.spacing;
+        let wide = self.rim > WIDE && radius < 0.9 * WIDEST * first.radius;
+        let finer = if narrow { 0.5 * spacing } else { spacing };
+        let wider = if wide { std::f64::consts::SQRT_2 * radius } else { radius };
+        let grids = [(finer, wider), (spacing, wider)];
+        let better = |grid: &Grid| {
+            let points = std::f64::consts::PI * (grid.radius / grid.spacing).powi(2);
+            (grid.spacing < spacing || grid.radius > radius) && points < MOST_POINTS
+        };
+        grids.map(|(spacing, radius)| Grid { spacing, radius }).into_iter().find(better)
     }
 }
 
@@ -269,8 +271,12 @@ mod tests {
         assert_eq!(seen.len(), PASSES as usize);
         let good = Integral { halves_apart: 0.01, rim: 1e-6, ..integral };
         assert_eq!(good.better_grid(first), None);
-        let fine = Integral { spacing: 0.00125, radius: RADIUS, ..integral };
-        assert_eq!(fine.better_grid(Grid { spacing: 0.005, radius: RADIUS }), None, "too many points");
+        let first = Grid { spacing: 0.005, radius: RADIUS };
+        let wider = Grid { spacing: 0.0025, radius: RADIUS * std::f64::consts::SQRT_2 };
+        let fine = Integral { spacing: 0.0025, radius: RADIUS, ..integral };
+        assert_eq!(fine.better_grid(first), Some(wider), "too many points for a finer one");
+        let finest = Integral { spacing: 0.001, radius: 2.0 * RADIUS, ..integral };
+        assert_eq!(finest.better_grid(first), None, "too many points");
     }
 
     #[test]
