@@ -1,8 +1,8 @@
 //! Let pieces of work use a device in the order in which they came, as many at a time as it has room for.
 //!
-//! A graphics card hands processors that become free to whichever queue it likes best: of a dozen trainings with work for
-//! one and a half times its processors, some were left with nothing for minutes. Those that wait for their turn here are
-//! served before others come again.
+//! A graphics card does not share itself out evenly: of a dozen trainings with work for one and a half times its processors,
+//! two were left with nearly nothing for ten minutes. Those that wait for their turn here are served before others come
+//! again.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

@@ -6,12 +6,10 @@
 mod common;
 
 use std::rc::Rc;
-use std::sync::Arc;
 
 use common::model::{chain, image_input, images, values};
-use common::{combinations, describe};
+use common::{combinations, describe, part_of_the_data};
 use hmcvi::config::{RunSpec, preset};
-use hmcvi::data::{Dataset, Images};
 use hmcvi::device::{Device, Precision};
 use hmcvi::eval::{AnnealingOptions, ImportanceOptions, JudgeOptions, judge};
 use hmcvi::nn::{Activation, Parameters};
@@ -106,14 +104,6 @@ fn the_gradient_of_every_combinations_bound_is_that_of_the_processor_part_6() {
     check_gradients(5);
 }
 
-/// Some embedded images, so that the processor is not too slow.
-fn data(images: usize) -> Arc<Dataset> {
-    let all = Dataset::embedded().expect("embedded images");
-    let first = |images: &Images, n: usize| images.slice(0..n).expect("there are as many");
-    let parts = (first(all.train(), images), first(all.validation(), 100), first(all.test(), 100));
-    Arc::new(Dataset::new("part", "embedded", parts.0, parts.1, parts.2).expect("the parts fit"))
-}
-
 fn spec(name: &str) -> RunSpec {
     let mut spec = preset(name).expect("a preset");
     spec.train.batch = 100;
@@ -127,7 +117,7 @@ fn epochs_of_training_agree_with_the_processor() {
     for (precision, limit) in [(Precision::F32, 0.05), (Precision::Tf32, 0.25)] {
         let Some(device) = card(precision) else { return };
         for name in ["basic-2d", "hmcvi-13"] {
-            let (mut spec, data) = (spec(name), data(1000));
+            let (mut spec, data) = (spec(name), part_of_the_data(1000, 100));
             // Looks at validation images see averages.
             spec.train.average = 0.2;
             let train = |device: &Device| {
@@ -153,7 +143,7 @@ fn epochs_of_training_agree_with_the_processor() {
 #[test]
 fn judgements_agree_with_the_processor() {
     let Some(device) = card(Precision::F32) else { return };
-    let (spec, data) = (spec("hmcvi-13"), data(1000));
+    let (spec, data) = (spec("hmcvi-13"), part_of_the_data(1000, 100));
     let mut trainer = Trainer::new(&spec, data.clone(), &device, None).expect("it begins");
     for _ in 0..5 {
         trainer.epoch(&mut ()).expect("it trains");

@@ -1,19 +1,19 @@
 //! Check that averages of parameters are what their names say, that validation sees them, and that a training that goes on
 //! keeps them.
 
+mod common;
+
 use std::sync::Arc;
 
+use common::part_of_the_data;
 use hmcvi::config::{RunSpec, preset};
-use hmcvi::data::{Dataset, Images};
+use hmcvi::data::Dataset;
 use hmcvi::device::Device;
 use hmcvi::train::{Trainer, averaged};
 use hmcvi_graph::Store;
 
 fn data() -> Arc<Dataset> {
-    let all = Dataset::embedded().expect("embedded images");
-    let first = |images: &Images, n: usize| images.slice(0..n).expect("there are as many");
-    let parts = (first(all.train(), 200), first(all.validation(), 50), first(all.test(), 50));
-    Arc::new(Dataset::new("part", "embedded", parts.0, parts.1, parts.2).expect("the parts fit"))
+    part_of_the_data(200, 50)
 }
 
 fn spec(average: f64) -> RunSpec {

@@ -1,6 +1,6 @@
 //! Average parameters over the later epochs of a training (Polyak and Juditsky, 1992): at a learning rate that still
-//! learns they swing around the place where they belong, and their mean is nearer to it. A rate that falls to nothing
-//! comes to rest there too, but later, and where training images are fitted more closely.
+//! learns they swing around the place where they belong, and their mean is nearer to it, without waiting for a rate that
+//! falls to nothing.
 //!
 //! The mean is one of all epochs, with weights that grow as a power of the epoch (Shamir and Zhang, 2013): at any time it
 //! has forgotten the beginning, and it needs not know when the training will end.
