@@ -321,8 +321,8 @@ fn closed_form_and_sampled_entropies_have_the_same_mean() {
         let difference: Vec<f64> = difference.collect();
         let what = describe(&settings);
         assert_mean(&what, &difference, 0.0);
-        // Σ ½(χ² - 1) over the variables drawn: d (T + 1), and d more for v_0 with partial updates.
-        let draws = LATENT * (settings.hmc_steps + 1 + usize::from(settings.partial_momentum));
+        // Σ ½(χ² - 1) over the variables drawn.
+        let draws = LATENT * (settings.hmc_steps + 1);
         let (_, error) = mean_and_error(&difference);
         let variance = error * error * 4000.0;
         let expected = draws as f64 / 2.0;

@@ -109,6 +109,8 @@ pub struct TrainSettings {
     pub adam: Adam,
     /// Share of the epochs so far over which the parameters are averaged; 0 for those of the last epoch alone.
     pub average: f64,
+    /// Epochs, from the first, in which the chain's step size stays as it was found before training.
+    pub hold_step_size: usize,
     /// Epochs from one look at the validation images to the next.
     pub validate_every: usize,
     /// Seconds from one checkpoint to the next, also within epochs; 0 for one after every epoch.
@@ -128,6 +130,7 @@ impl Default for TrainSettings {
             learning_rate: Schedule::default(),
             adam: Adam::default(),
             average: 0.0,
+            hold_step_size: 0,
             validate_every: 1,
             save_seconds: 10.0,
             tensorboard: false,

@@ -1,5 +1,5 @@
-//! Find where a chain begins: momenta that half remain, masses that fit the encoder, then the largest step size at which no
-//! simulation of a few batches goes wrong.
+//! Find where a chain begins: momenta that remain in part, masses that fit the encoder, reverse models that know these
+//! masses, then the largest step size at which no simulation of a few batches goes wrong.
 //!
 //! Of twenty latent dimensions some are not used, and others known to a few hundredths: with equal masses a step that the
 //! narrowest bears hardly moves the widest, and learning needs very long to find masses that far apart. A mass network at a
@@ -7,37 +7,45 @@
 //! images. Posteriors of a two-dimensional latent space are tens of times narrower than those of twenty, and very
 //! different: the search looks at the worst simulation, not at their mean.
 //!
+//! Reverse models with random weights cost many nats, and the first updates bend everything else to make their guesses less
+//! wrong. They begin as the momenta's own distribution: simulations conserve energy, so a chain then begins with the bound
+//! that the encoder has without it.
+//!
 //! Momenta of which nothing remains are hard to leave: a reverse model has nothing to learn from the next momentum while
-//! `α` is 0, and `α` nothing to gain while the model has not learnt it.
+//! `α` is 0, and `α` nothing to gain while the model has not learnt it. Until then what remains costs half of
+//! `-log(1 - α²)` for each dimension and HMC step but the first.
 
 use hmcvi_graph::Store;
 
 use crate::device::{DeviceError, Runner};
+use crate::vi::ChainSettings;
 
 /// The largest energy error, in nats, that a first simulation may have.
 const WORST_ENERGY_ERROR: f64 = 2.0;
-/// The first `α`, where momenta are updated in part.
-const FIRST_ALPHA: f64 = 0.5;
-/// How often the longest step is halved, before there is none.
-const HALVINGS: i32 = 24;
+/// What the momenta that remain may cost at first, in nats.
+const FIRST_COST: f64 = 0.575;
+/// How much shorter the next step is that is tried, and how often, before there is none.
+const SHORTER: f64 = 0.84;
+const TRIALS: i32 = 96;
 
-/// Sets `raw_alpha`, the masses and `log_step_size` in the store; `run` evaluates the program for one of the batches.
-/// Returns the step size, or `None` if even the smallest goes wrong.
+/// Sets `raw_alpha`, the masses, the reverse models and `log_step_size` in the store; `run` evaluates the program for one of
+/// the batches. Returns the step size, or `None` if even the smallest goes wrong.
 pub(super) fn find(
     program: &mut Runner<f32>,
     store: &mut Store<f32>,
     batches: usize,
-    leapfrog_steps: usize,
+    settings: ChainSettings,
     mut run: impl FnMut(&mut Runner<f32>, &mut Store<f32>, usize) -> Result<(), DeviceError>,
 ) -> Result<Option<f64>, DeviceError> {
-    set(store, "raw_alpha", FIRST_ALPHA.atanh());
     run(program, store, 0)?;
     fit_masses(store, output(program, "log_variance"));
     run(program, store, 0)?;
-    let longest =
-        quarter_turn(output(program, "log_variance"), output(program, "log_mass")) / leapfrog_steps as f64;
-    for halvings in 0..HALVINGS {
-        let step_size = longest * 0.5f64.powi(halvings);
+    let dimension = fit_reverse_models(store, output(program, "log_mass"), settings.partial_momentum);
+    set(store, "raw_alpha", first_alpha(dimension * (settings.hmc_steps - 1)).atanh());
+    let quarter = quarter_turn(output(program, "log_variance"), output(program, "log_mass"));
+    let longest = quarter / settings.leapfrog_steps as f64;
+    for trial in 0..TRIALS {
+        let step_size = longest * SHORTER.powi(trial);
         set(store, "log_step_size", step_size.ln());
         let mut worst = 0.0f64;
         for batch in 0..batches {
@@ -68,6 +76,11 @@ fn output<'a>(program: &'a Runner<f32>, name: &str) -> &'a [f32] {
     program.output(name).expect("the program has this output")
 }
 
+/// The first `α`, where so many numbers remain in part: a half for three steps of two dimensions.
+fn first_alpha(remaining: usize) -> f64 {
+    (1.0 - (-2.0 * FIRST_COST / remaining.max(1) as f64).exp()).sqrt()
+}
+
 /// How long a particle needs, in an oscillation that is as wide as the encoder's Gaussian in the geometric mean, for a
 /// quarter of its way: where it ends does not depend on where it was. Those that simulate for longer come back.
 fn quarter_turn(log_variances: &[f32], log_masses: &[f32]) -> f64 {
@@ -79,8 +92,7 @@ fn quarter_turn(log_variances: &[f32], log_masses: &[f32]) -> f64 {
 /// Adds to log masses what makes them inverse to the encoder's mean variances, without changing their mean: momenta keep
 /// their scale, with which their reverse models begin. A network begins with the same masses for all images.
 fn fit_masses(store: &mut Store<f32>, log_variances: &[f32]) {
-    let last_layer = |layer: &usize| store.get(&format!("mass.{layer}.bias")).is_some();
-    let network = (0..).take_while(last_layer).last();
+    let network = last_layer(store, "mass");
     let name = network.map_or("log_mass".into(), |layer| format!("mass.{layer}.bias"));
     let Some(log_mass) = store.get_mut(&name) else { return };
     let dimension = log_mass.values.len();
@@ -98,6 +110,33 @@ fn fit_masses(store: &mut Store<f32>, log_variances: &[f32]) {
     if let Some(layer) = network {
         set(store, &format!("mass.{layer}.weight"), 0.0);
     }
+}
+
+/// Makes reverse models the momenta's own distribution, whatever they see: means of 0, and the masses as variances, which
+/// are those of the first image. With partial updates they do not look at the next momentum at first, the last of their
+/// inputs: momenta of heavy particles are large numbers, and a noise in which the rest is hard to see. Returns the number of
+/// dimensions.
+fn fit_reverse_models(store: &mut Store<f32>, log_masses: &[f32], partial: bool) -> usize {
+    let mut dimension = 0;
+    for name in ["reverse", "final"] {
+        let Some(layer) = last_layer(store, name) else { continue };
+        set(store, &format!("{name}.{layer}.weight"), 0.0);
+        let bias = store.get_mut(&format!("{name}.{layer}.bias")).expect("the layer was found");
+        dimension = bias.values.len() / 2;
+        let (means, log_variances) = bias.values.split_at_mut(dimension);
+        means.fill(0.0);
+        log_variances.copy_from_slice(&log_masses[..dimension]);
+        let weight = store.get_mut(&format!("{name}.0.weight")).expect("the network was found");
+        let inputs =
+            weight.values.len() - if partial && name == "reverse" { dimension * weight.cols } else { 0 };
+        weight.values[inputs..].fill(0.0);
+    }
+    dimension
+}
+
+/// The number of a network's last layer, where there is such a network.
+fn last_layer(store: &Store<f32>, network: &str) -> Option<usize> {
+    (0..).take_while(|layer| store.get(&format!("{network}.{layer}.bias")).is_some()).last()
 }
 
 #[cfg(test)]
@@ -137,6 +176,37 @@ mod tests {
         let mut store = masses(&[0.5, 0.25]);
         fit_masses(&mut store, &[f32::NAN, 0.0]);
         assert_eq!(store.get("log_mass").expect("it is there").values, [0.5, 0.25]);
+    }
+
+    #[test]
+    fn reverse_models_begin_as_the_distribution_of_momenta() {
+        let mut store = Store::new();
+        for (name, inputs) in [("reverse", 6), ("final", 4)] {
+            for (part, rows, cols) in
+                [("0.weight", inputs, 3), ("0.bias", 1, 3), ("1.weight", 3, 4), ("1.bias", 1, 4)]
+            {
+                let values = vec![0.5; rows * cols];
+                store.insert(&format!("{name}.{part}"), rows, cols, values).expect("the sizes agree");
+            }
+        }
+        assert_eq!(fit_reverse_models(&mut store, &[1.0, -2.0, 1.0, -2.0], true), 2);
+        let values = |name: &str| store.get(name).expect("it is there").values.clone();
+        for name in ["reverse", "final"] {
+            assert_eq!(values(&format!("{name}.1.weight")), [0.0; 12]);
+            assert_eq!(values(&format!("{name}.1.bias")), [0.0, 0.0, 1.0, -2.0]);
+        }
+        // One of them sees the next momentum, in its last two inputs.
+        assert_eq!(values("reverse.0.weight"), [vec![0.5; 12], vec![0.0; 6]].concat());
+        assert_eq!(values("final.0.weight"), [0.5; 12]);
+    }
+
+    #[test]
+    fn what_remains_of_momenta_costs_the_same_in_all_dimensions() {
+        assert!((first_alpha(2 * 2) - 0.5).abs() < 1e-3);
+        for remaining in [1, 4, 40, 400] {
+            let cost = -0.5 * remaining as f64 * (1.0 - first_alpha(remaining).powi(2)).ln();
+            assert!((cost - FIRST_COST).abs() < 1e-9, "{remaining}: {cost}");
+        }
     }
 
     #[test]

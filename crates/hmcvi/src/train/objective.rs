@@ -2,7 +2,7 @@
 
 use hmcvi_graph::{CompileError, Expr, Graph, Program};
 
-use super::adam::{Adam, adam_updates};
+use super::adam::{Adam, adam_updates, updates_so_far};
 use super::sums::step_name;
 use crate::vi::{Acceptance, Chain, ChainSettings, Step};
 
@@ -18,6 +18,8 @@ pub struct Objective<'g> {
     parameters: Vec<(String, Expr<'g>)>,
     chain: Chain<'g>,
     settings: ChainSettings,
+    /// Updates in which the step size stays what it is.
+    hold: usize,
 }
 
 impl<'g> Objective<'g> {
@@ -28,7 +30,13 @@ impl<'g> Objective<'g> {
         chain: Chain<'g>,
         settings: ChainSettings,
     ) -> Self {
-        Objective { graph, parameters, chain, settings }
+        Objective { graph, parameters, chain, settings, hold: 0 }
+    }
+
+    /// Lets training leave the step size as it is for the first updates.
+    #[must_use]
+    pub fn holding_step_size(self, updates: usize) -> Self {
+        Objective { hold: updates, ..self }
     }
 
     /// 1 for rows that count: with the acceptance step a diverged simulation is a rejection like any
@@ -123,6 +131,11 @@ impl<'g> Objective<'g> {
             false => gradients,
         };
         let rate = self.graph.scalar_input("learning_rate");
+        let held = || updates_so_far(self.graph).less(self.graph.constant(self.hold as f64));
+        let rate = |name: &str| match name {
+            "log_step_size" if self.hold > 0 => held().select(0.0, rate),
+            _ => rate,
+        };
         let mut program = self.graph.program();
         program = program.output("skipped", 1.0 - proceed).output("gradient_norm", proceed.select(norm, 0.0));
         for (name, sum) in self.sums() {

@@ -173,8 +173,9 @@ impl Trainer {
         let vae = Vae::new(&graph, &spec.model, pixels);
         let chain = vae.infer(images_of_batch(&graph, binarisation, scale, pixels), spec.chain);
         let parameters = vae.parameters().all();
-        let objective = Objective::new(&graph, parameters.clone(), chain, spec.chain);
         let rows = spec.train.batch.min(data.train().len());
+        let hold = spec.train.hold_step_size.saturating_mul(data.train().len().div_ceil(rows));
+        let objective = Objective::new(&graph, parameters.clone(), chain, spec.chain).holding_step_size(hold);
         let program = objective.training_program(&spec.train.adam)?;
         let averages = spec.train.average > 0.0;
         let averaging = if averages { Some(averaging_program(&Graph::new(), &parameters)?) } else { None };
@@ -427,19 +428,18 @@ fn begin_chain(
 ) -> Result<f64, TrainError> {
     let order = shuffled(data.train().len(), spec.seed, u64::from(u32::MAX));
     let batches: Vec<&[u32]> = order.chunks(EVALUATION_ROWS).take(3).collect();
-    let found =
-        first_chain::find(program, store, batches.len(), spec.chain.leapfrog_steps, |program, store, b| {
-            let run = Run {
-                rows: batches[b].len(),
-                data: &[("images", data.train().bytes())],
-                indices: &[("batch", batches[b])],
-                seed: spec.seed,
-                // Numbers far above those of training.
-                step: (1 << 40) + b as u64,
-                ..Run::default()
-            };
-            program.run(store, &run)
-        })?;
+    let found = first_chain::find(program, store, batches.len(), spec.chain, |program, store, b| {
+        let run = Run {
+            rows: batches[b].len(),
+            data: &[("images", data.train().bytes())],
+            indices: &[("batch", batches[b])],
+            seed: spec.seed,
+            // Numbers far above those of training.
+            step: (1 << 40) + b as u64,
+            ..Run::default()
+        };
+        program.run(store, &run)
+    })?;
     found.ok_or(TrainError::NoStepSize)
 }
 

@@ -46,7 +46,7 @@ pub struct BoundTerms<'g> {
     pub log_joint: Expr<'g>,
     /// `-log q_0(z_0 | x)`
     pub initial_entropy: Expr<'g>,
-    /// `-log f_kin(v_0)` (with partial updates) and `-Σ log q_U(u_{t-1} | v_{t-1})`
+    /// `-log f_kin(u_0)` and `-Σ log q_U(u_{t-1} | v_{t-1})`
     pub momentum_entropy: Expr<'g>,
     /// `Σ log r_V(v_{t-1} | z_{t-1}, u_{t-1}, t, x)`
     pub reverse_momentum: Expr<'g>,
@@ -168,7 +168,9 @@ impl<'g> Inference<'_, 'g> {
             };
         }
         let (kinetic, step_size) = (self.kinetic(), self.step_size());
-        let alpha = self.settings.partial_momentum.then(|| self.alpha());
+        // The first momentum has none before it: a chain of one step updates nothing in part.
+        let partial = self.settings.partial_momentum && self.settings.hmc_steps > 1;
+        let alpha = partial.then(|| self.alpha());
         let (potential, steps) = (self.potential.clone(), self.settings.leapfrog_steps);
         let leapfrog = Leapfrog { potential, kinetic, step_size, steps };
         let transition = Transition { leapfrog, alpha, accept: self.settings.acceptance != Acceptance::None };
@@ -207,14 +209,12 @@ impl<'g> Inference<'_, 'g> {
         let first = momentum.sample(graph.normal(STREAM_MOMENTUM, d));
         let mut state = State::new(self.potential, start, first);
         let mut steps: Vec<Step<'g>> = Vec::new();
-        let mut entropy = match transition.alpha {
-            Some(_) => self.entropy(&momentum, first),
-            // Without partial updates v_0 is replaced at once and cancels.
-            None => graph.constant(0.0),
-        };
+        let mut entropy = graph.constant(0.0);
         for t in 0..self.settings.hmc_steps as u16 {
             let noise = graph.normal(STREAM_STEPS + 2 * t, d);
             let uniform = graph.uniform(STREAM_STEPS + 2 * t + 1, 1);
+            // Whatever α is, u_0 has the distribution of momenta, and what it tells about v_0 is known: v_0 cancels.
+            let transition = Transition { alpha: transition.alpha.filter(|_| t > 0), ..transition.clone() };
             let (after, info) = transition.step(state, noise, uniform);
             entropy = entropy + self.entropy(&momentum, momentum.sample(noise));
             if let Some(alpha) = transition.alpha {
@@ -230,8 +230,8 @@ impl<'g> Inference<'_, 'g> {
     /// The momenta `v_{t-1}` before the steps, with `log r_V(v_{t-1} | …)`, where they are part of the bound.
     fn arrivals(&self, steps: &[Step<'g>]) -> Vec<Arrival<'g>> {
         let partial = self.settings.partial_momentum;
-        // Without partial updates v_0 cancels, so the first step has no term.
-        let counted = steps.iter().enumerate().skip(usize::from(!partial));
+        // v_0 cancels, so the first step has no term.
+        let counted = steps.iter().enumerate().skip(1);
         let arrival = |(t, step): (usize, &Step<'g>)| {
             let State { z, v, .. } = step.before;
             let u = partial.then_some(step.info.u);

@@ -167,8 +167,8 @@ impl Dynamics {
         if self.settings.step_size == StepSize::Network {
             (0..OBSERVED).for_each(|j| linear.weight("step_size", j, 0, LOG_STEP_WEIGHTS[j]));
         }
-        let partial = self.settings.partial_momentum;
-        if partial {
+        let (partial, several) = (self.settings.partial_momentum, self.settings.hmc_steps > 1);
+        if partial && several {
             linear.set("raw_alpha", 0, 0, self.alpha.atanh());
         }
         for i in 0..LATENT {
@@ -181,10 +181,11 @@ impl Dynamics {
                 }
             }
             let constant = self.log_mass(&[0.0; OBSERVED])[i];
-            let models: &[(&str, f64)] = if partial {
-                &[("reverse", (1.0 - self.alpha * self.alpha).ln()), ("final", 0.0)]
-            } else {
-                &[("reverse", 0.0)]
+            // The first momentum has none before it, so one step has no reverse model beside the final one.
+            let models: &[(&str, f64)] = match (partial, several) {
+                (true, true) => &[("reverse", (1.0 - self.alpha * self.alpha).ln()), ("final", 0.0)],
+                (true, false) => &[("final", 0.0)],
+                (false, _) => &[("reverse", 0.0)],
             };
             for (name, factor) in models {
                 linear.bias(name, LATENT + i, constant + factor);
@@ -192,7 +193,7 @@ impl Dynamics {
                     (0..OBSERVED).for_each(|j| linear.weight(name, j, LATENT + i, LOG_MASS_WEIGHTS[j][i]));
                 }
             }
-            if partial {
+            if partial && several {
                 // Inputs are x, z, t, u.
                 linear.weight("reverse", OBSERVED + LATENT + 1 + i, i, self.alpha);
             }

@@ -224,24 +224,22 @@ impl Point<'_> {
             return Terms { values, accepted: Vec::new(), end: z0 };
         }
         let (partial, log_mass) = (self.settings.partial_momentum, self.log_mass());
-        let alpha = if partial { self.parameter("raw_alpha")[0].tanh() } else { 0.0 };
-        let rest = (1.0 - alpha * alpha).sqrt();
+        let learnt = if partial && steps > 1 { self.parameter("raw_alpha")[0].tanh() } else { 0.0 };
         let f_kin = |v: &[f64]| log_gaussian(v, &[0.0; D], &log_mass);
         let draw = |stream| -> Vec<f64> {
             self.normal(stream).iter().zip(&log_mass).map(|(n, l)| (0.5 * l).exp() * n).collect()
         };
+        // With α = 0 the paper takes r_V(v_0 | …) = f_kin(v_0), which cancels -log f_kin(v_0). With any other
+        // r_V(v_0 | …) = N(αu_0, (1 - α²)M), which is exact, does the same, and -log f_kin(u_0) is left.
         let v0 = draw(17);
-        // With α = 0 the paper takes r_V(v_0 | …) = f_kin(v_0), which cancels -log f_kin(v_0).
-        let mut momentum_entropy = match (partial, sampled) {
-            (false, _) => 0.0,
-            (true, true) => -f_kin(&v0),
-            (true, false) => entropy(&log_mass),
-        };
+        let mut momentum_entropy = 0.0;
         let (mut reverse_momentum, mut acceptance) = (0.0, 0.0);
         let mut decisions = Vec::new();
         let mut state = (z0, v0);
         for time in 1..=steps {
             let stream = 18 + 2 * (time as u16 - 1);
+            let alpha = if time > 1 { learnt } else { 0.0 };
+            let rest = (1.0 - alpha * alpha).sqrt();
             let v_samp = draw(stream);
             let u = (0..D).map(|i| alpha * state.1[i] + rest * v_samp[i]).collect();
             let start = (state.0.clone(), u);
@@ -259,7 +257,7 @@ impl Point<'_> {
             let log_f_kin = if sampled { f_kin(&v_samp) } else { -entropy(&log_mass) };
             let log_q_u = log_f_kin - D as f64 * rest.ln();
             momentum_entropy -= log_q_u;
-            if partial || time > 1 {
+            if time > 1 {
                 let input = if partial { u.as_slice() } else { &[] };
                 let (mean, log_variance) = self.momentum_model("reverse", &z_star, time, input);
                 reverse_momentum += log_gaussian(&state.1, &mean, &log_variance);
