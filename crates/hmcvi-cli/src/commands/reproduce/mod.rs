@@ -57,7 +57,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 0)]
     ais: usize,
     /// Images of each HMCVI row for which it is measured what better reverse models would add to the bound
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(long, value_name = "N", default_value_t = 0)]
     reverse: usize,
     /// Only say what is done and what is left
     #[arg(long)]
