@@ -7,8 +7,8 @@
 //! images. Posteriors of a two-dimensional latent space are tens of times narrower than those of twenty, and very
 //! different: the search looks at the worst simulation, not at their mean.
 //!
-//! Reverse models with random weights cost many nats, and the first updates bend everything else to make their guesses less
-//! wrong. They begin as the momenta's own distribution: simulations conserve energy, so a chain then begins with the bound
+//! Reverse models with random weights cost many nats at first, and some trainings do not recover from what the first updates do
+//! about that. They begin as the momenta's own distribution: simulations conserve energy, so a chain then begins with the bound
 //! that the encoder has without it.
 //!
 //! Momenta of which nothing remains are hard to leave: a reverse model has nothing to learn from the next momentum while
@@ -114,8 +114,7 @@ fn fit_masses(store: &mut Store<f32>, log_variances: &[f32]) {
 
 /// Makes reverse models the momenta's own distribution, whatever they see: means of 0, and the masses as variances, which
 /// are those of the first image. With partial updates they do not look at the next momentum at first, the last of their
-/// inputs: momenta of heavy particles are large numbers, and a noise in which the rest is hard to see. Returns the number of
-/// dimensions.
+/// inputs. Returns the number of dimensions.
 fn fit_reverse_models(store: &mut Store<f32>, log_masses: &[f32], partial: bool) -> usize {
     let mut dimension = 0;
     for name in ["reverse", "final"] {
