@@ -46,7 +46,7 @@ pub(super) fn updates_so_far(graph: &Graph) -> Expr<'_> {
 }
 
 /// New values of all parameters and of the optimiser's state, for gradients of a loss and a learning rate of each
-/// parameter. Nothing changes where `proceed` is 0. The number of updates so far is [`updates_so_far`].
+/// parameter. Nothing changes where `proceed` is 0. The number of updates so far is the parameter `adam.count`.
 pub fn adam_updates<'g>(
     graph: &'g Graph,
     settings: &Adam,
