@@ -125,10 +125,10 @@ fn fit_reverse_models(store: &mut Store<f32>, log_masses: &[f32], partial: bool)
         let (means, log_variances) = bias.values.split_at_mut(dimension);
         means.fill(0.0);
         log_variances.copy_from_slice(&log_masses[..dimension]);
-        let weight = store.get_mut(&format!("{name}.0.weight")).expect("the network was found");
-        let inputs =
-            weight.values.len() - if partial && name == "reverse" { dimension * weight.cols } else { 0 };
-        weight.values[inputs..].fill(0.0);
+    }
+    if let Some(weight) = store.get_mut("reverse.0.weight").filter(|_| partial) {
+        let others = weight.values.len() - dimension * weight.cols;
+        weight.values[others..].fill(0.0);
     }
     dimension
 }

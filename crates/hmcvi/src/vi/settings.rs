@@ -51,7 +51,7 @@ pub struct ChainSettings {
     pub hmc_steps: usize,
     /// Leapfrog steps in each HMC step.
     pub leapfrog_steps: usize,
-    /// Partial momentum updates with a learnt `α`.
+    /// Partial momentum updates with a learnt `α`, from the second HMC step on.
     pub partial_momentum: bool,
     /// Mass matrix.
     pub mass: Mass,
