@@ -7,7 +7,7 @@ mod common;
 #[path = "common/training.rs"]
 mod training;
 
-use common::on_cuda::{DIVISIONS, card, exact};
+use common::on_cuda::{card, divisions, exact, number};
 use hmcvi_graph::cuda::{
     CudaData, CudaDevice, CudaExecutable, CudaIndices, CudaOptions, CudaRun, CudaStore, Precision,
 };
@@ -75,7 +75,7 @@ fn check_gradient(sizes: Sizes, rows: usize, start: &Store<f32>, precision: Prec
     let mut cpu =
         training::Trainer::<f64>::new(&model::training_step(sizes), options, sizes, start.convert());
     let bound = cpu.step(rows);
-    for division in DIVISIONS {
+    for division in divisions() {
         let options = CudaOptions { precision, ..exact(rows, division) };
         let mut gpu = GpuTrainer::new(&device, sizes, start, &options);
         gpu.step(rows);
@@ -137,24 +137,25 @@ fn the_gradient_of_the_papers_bound_in_tf32_is_near_that_of_the_cpu() {
     check_gradient_of_the_papers_bound(Precision::Tf32);
 }
 
-/// Takes 200 steps on the card, twice, and on the CPU.
+/// Takes 200 steps, or `HMCVI_TEST_STEPS`, on the card, twice, and on the CPU.
 fn check_training(precision: Precision) {
     let Some(device) = card() else { return };
     let (sizes, rows) = (training::SMALL, 48);
     let start = training::random_store::<f32>(sizes);
     let options = CpuOptions { threads: 2, ..CpuOptions::for_rows(rows) };
     let mut cpu = training::Trainer::<f32>::new(&model::training_step(sizes), options, sizes, start.clone());
-    let expected: Vec<f32> = (0..200).map(|_| cpu.step(rows)).collect();
-    let options = CudaOptions { precision, history: 200, ..CudaOptions::for_rows(rows) };
+    let steps = number("HMCVI_TEST_STEPS").unwrap_or(200);
+    let expected: Vec<f32> = (0..steps).map(|_| cpu.step(rows)).collect();
+    let options = CudaOptions { precision, history: steps, ..CudaOptions::for_rows(rows) };
     let run = || {
         let mut gpu = GpuTrainer::new(&device, sizes, &start, &options);
-        (0..200).for_each(|_| gpu.step(rows));
+        (0..steps).for_each(|_| gpu.step(rows));
         gpu.executable.history().expect("it is there").output("bound").expect("it is kept")
     };
     let found = run();
     let mean = |v: &[f32]| v.iter().map(|x| f64::from(*x)).sum::<f64>() / v.len() as f64;
-    let (f, e) = (mean(&found[150..]), mean(&expected[150..]));
-    eprintln!("{precision:?}: bound over the last 50 of 200 steps {f}, on the CPU {e}");
+    let (f, e) = (mean(&found[steps * 3 / 4..]), mean(&expected[steps * 3 / 4..]));
+    eprintln!("{precision:?}: bound over the last quarter of {steps} steps {f}, on the CPU {e}");
     assert!((f - e).abs() < 0.05, "{precision:?}: {f}, on the CPU {e}");
     assert_eq!(found, run(), "{precision:?} gives other bits in a second run");
 }

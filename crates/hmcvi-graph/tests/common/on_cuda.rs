@@ -31,6 +31,19 @@ pub fn card() -> Option<CudaDevice> {
 /// Ways to divide rows: as usual, and every other.
 pub const DIVISIONS: [(usize, usize); 5] = [(0, 0), (1, 1), (1, 2), (1, 8), (2, 1)];
 
+/// A number that the environment sets, for tools under which everything takes a hundred times as long.
+pub fn number(variable: &str) -> Option<usize> {
+    std::env::var(variable)
+        .ok()
+        .map(|text| text.parse().unwrap_or_else(|_| panic!("{variable}={text}: no number")))
+}
+
+/// The divisions that are tried: all, or the one with the number `HMCVI_TEST_DIVISION`.
+pub fn divisions() -> impl Iterator<Item = (usize, usize)> {
+    let one = number("HMCVI_TEST_DIVISION");
+    DIVISIONS.into_iter().enumerate().filter(move |(i, _)| one.is_none_or(|one| one == *i)).map(|(_, d)| d)
+}
+
 /// Options for programs in f32 with rows divided in some way.
 pub fn exact(rows: usize, (row_tiles, cluster): (usize, usize)) -> CudaOptions {
     CudaOptions { precision: Precision::F32, row_tiles, cluster, history: 64, ..CudaOptions::for_rows(rows) }
