@@ -132,7 +132,7 @@ fn the_encoder_of_this_test_is_the_posterior_as_it_says() {
 fn importance_sampling_agrees_with_the_exact_likelihood() {
     let model = Model::new(0.0);
     let (x, _, exact) = model.data();
-    for proposal in [Proposal::Gaussian, Proposal::StudentT] {
+    for proposal in [Proposal::Gaussian, Proposal::StudentT, Proposal::Defensive] {
         let found = importance(&model, proposal, &x);
         let estimates: Vec<f64> = found.iter().map(|w| w.log_mean).collect();
         assert_agrees(&format!("{proposal:?}"), &estimates, &exact);

@@ -5,8 +5,8 @@ use hmcvi::config::preset;
 use hmcvi::data::{Dataset, fixed_draw};
 use hmcvi::device::Device;
 use hmcvi::eval::{
-    AnnealingOptions, EvalError, ImportanceOptions, JudgeOptions, Quadrature, QuadratureOptions,
-    ReverseFitter, VaeModel, judge,
+    AnnealingOptions, EvalError, ImportanceOptions, ImportanceSampler, JudgeOptions, Proposal, Quadrature,
+    QuadratureOptions, ReverseFitter, VaeModel, judge,
 };
 use hmcvi::model::{Vae, VaeSettings};
 use hmcvi::run::Builtin;
@@ -79,6 +79,33 @@ fn likelihoods_of_the_builtin_model_are_those_of_quadrature() {
         let error = (annealing.log_weight_variance.exp_m1() / 16.0).sqrt();
         assert!(annealed.abs() < 5.0 * error + ROUNDING, "{image:?}, not {exact}, error {error}");
     }
+}
+
+#[test]
+fn defensive_proposals_find_the_posterior_where_the_encoder_points_elsewhere() {
+    const SAMPLES: usize = 400_000;
+    let mut builtin = Builtin::open().expect("it is part of the library");
+    let images = Dataset::embedded().expect("embedded").test().slice(IMAGES).expect("some images");
+    let data = &builtin.spec.data;
+    let x: Vec<f32> = fixed_draw(&images, data.binarisation, data.pixel_scale, 1, 0)[..images.pixels()]
+        .iter()
+        .map(|b| f32::from(*b))
+        .collect();
+    let exact = integrals(&mut builtin, std::slice::from_ref(&x))[0];
+    let model = VaeModel { settings: builtin.spec.model.clone(), pixels: x.len() };
+    let mut sample = |proposal| {
+        let mut sampler =
+            ImportanceSampler::new(&model, proposal, SAMPLES, &Device::cpu(2)).expect("it compiles");
+        // Far from all posteriors, and narrow.
+        let elsewhere = (&[3.5f32, -3.5][..], &[-6f32, -6.0][..]);
+        sampler.run(&mut builtin.checkpoint.store, &x, elsewhere, SAMPLES, (1, 0)).expect("it runs")
+    };
+    let (gaussian, defensive) = (sample(Proposal::Gaussian), sample(Proposal::Defensive));
+    assert!(gaussian.log_mean < exact - 10.0, "{gaussian:?}, not {exact}");
+    let error = defensive.effective_sample_size.powf(-0.5);
+    assert!((defensive.log_mean - exact).abs() < 5.0 * error + ROUNDING, "{defensive:?}, not {exact}");
+    // Few enough draws come near that they tell how many, and enough that the comparison can fail.
+    assert!(error < 0.2, "{defensive:?}");
 }
 
 #[test]

@@ -91,6 +91,8 @@ enum ProposalName {
     Gaussian,
     /// Student t with four degrees of freedom
     StudentT,
+    /// Half Gaussian, half prior: finds every mode where latent dimensions are few
+    Defensive,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -129,6 +131,7 @@ impl Arguments {
         let proposal = match self.proposal {
             ProposalName::Gaussian => Proposal::Gaussian,
             ProposalName::StudentT => Proposal::StudentT,
+            ProposalName::Defensive => Proposal::Defensive,
         };
         let annealing = AnnealingOptions {
             temperatures: self.temperatures as usize,

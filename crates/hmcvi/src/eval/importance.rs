@@ -26,6 +26,9 @@ pub enum Proposal {
     Gaussian,
     /// A Student t distribution with four degrees of freedom, whose tails are heavier.
     StudentT,
+    /// Half of the draws from the Gaussian and half from the prior: weights have a limit, so no part of a posterior is missed in
+    /// the long run. For latent spaces of few dimensions, where the prior's draws come near to every posterior.
+    Defensive,
 }
 
 /// Draws samples from a proposal and weighs them.
@@ -56,6 +59,14 @@ impl<T: Real> ImportanceSampler<T> {
                 let student = StudentT { scale: gaussian };
                 let z = student.sample(noise, graph.uniform(STREAM_TAIL, 2));
                 (z, student.log_prob(z))
+            }
+            Proposal::Defensive => {
+                let prior = model.prior(&graph);
+                let is_prior = graph.uniform(STREAM_TAIL, 1).less(0.5);
+                let z = is_prior.select(prior.sample(noise), gaussian.sample(noise));
+                let (a, b) = (gaussian.log_prob(z), prior.log_prob(z));
+                // The logarithm of (eᵃ + eᵇ) / 2, of which one may be far too small for a number.
+                (z, a.max(b) + (a.min(b) - a.max(b)).softplus() - std::f64::consts::LN_2)
             }
         };
         let potential = model.potential(row("x", model.observed()));

@@ -92,6 +92,7 @@ impl Judge<'_> {
             proposal: match options.proposal {
                 Proposal::Gaussian => "gaussian".into(),
                 Proposal::StudentT => "student-t".into(),
+                Proposal::Defensive => "defensive".into(),
             },
             proposal_scale: options.scale,
             mean_draws: if self.spec.chain.hmc_steps == 0 { 0 } else { options.mean_draws as u64 },
