@@ -15,6 +15,7 @@ fn bad_settings_name_the_key_the_value_and_what_is_allowed() {
     let sandbox = Sandbox::new();
     for (assignment, expected) in [
         ("train.batch=0", "`train.batch` is 0, but must be at least 1"),
+        ("train.learning_rate.warm_up=10", "`train.learning_rate.warm_up` is 10, but must be from 0 "),
         ("train.epoch=3", "unknown field `epoch`"),
         ("chain.mass=heavy", "unknown variant `heavy`, expected one of `identity`, `global`, `network`"),
         ("epochs", "write `key=value`"),

@@ -38,6 +38,25 @@ fn a_resumed_run_ends_with_the_bytes_of_an_uninterrupted_one() {
 }
 
 #[test]
+fn the_learning_rate_warms_up() {
+    let sandbox = Sandbox::new();
+    let mut arguments = vec!["train", "basic-2d", "--out", "run", "--quiet"];
+    arguments.extend(SMALL);
+    let rate = ["train.learning_rate.kind=constant", "train.learning_rate.warm_up=0.5", "train.epochs=4"];
+    arguments.extend(rate);
+    sandbox.succeed(&arguments);
+    let text = String::from_utf8(bytes(&sandbox, "run/metrics.jsonl")).expect("text");
+    let rate = |line: &str| -> f64 {
+        let epoch: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        epoch["learning_rate"].as_f64().expect("a rate")
+    };
+    // Two updates in each epoch, of which the second is recorded: 1, 3 and from then on 4 of 4 parts.
+    let found: Vec<f64> = text.lines().map(rate).collect();
+    let expected = [0.25e-3, 0.75e-3, 1e-3, 1e-3];
+    assert!(found.iter().zip(expected).all(|(f, e)| (f - e).abs() < 1e-9), "{found:?}");
+}
+
+#[test]
 fn averages_are_what_a_run_is_judged_by() {
     let sandbox = Sandbox::new();
     let mut arguments = vec!["train", "basic-2d", "--out", "run", "--quiet"];

@@ -231,7 +231,11 @@ impl RunSpec {
                 "from 0 (no average) to 1 (all epochs)",
             );
         }
-        let Schedule { first, last, .. } = self.train.learning_rate;
+        let Schedule { first, last, warm_up, .. } = self.train.learning_rate;
+        if !(0.0..=1.0).contains(&warm_up) {
+            let allowed = "from 0 (the first rate at once) to 1 (it rises for all epochs)";
+            return wrong("train.learning_rate.warm_up", warm_up.to_string(), allowed);
+        }
         for (key, rate) in [("train.learning_rate.first", first), ("train.learning_rate.last", last)] {
             if !(rate > 0.0 && rate <= 1.0) {
                 return wrong(key, rate.to_string(), "more than 0 and at most 1");

@@ -39,6 +39,9 @@ pub(super) struct Record {
     pub(super) state: String,
     pub(super) test_bound: Option<Nats>,
     pub(super) nll: Option<Nats>,
+    /// Binarisation draws of each test image that both are means over.
+    #[serde(default)]
+    pub(super) draws: u64,
     /// By quadrature, where there are two dimensions.
     #[serde(default)]
     pub(super) exact_nll: Option<Nats>,
@@ -95,6 +98,7 @@ fn record(row: &Row) -> Record {
         },
         test_bound: evaluation.as_ref().map(|e| (&e.bound).into()),
         nll: sampling.map(|s| (&s.log_likelihood).into()),
+        draws: evaluation.as_ref().map_or(0, |e| e.draws),
         exact_nll: quadrature.map(|q| (&q.log_likelihood).into()),
         exact_above: quadrature.and_then(|q| q.above_importance_sampling),
         annealed_nll: annealing.map(|a| (&a.log_likelihood).into()),

@@ -37,26 +37,29 @@ pub(super) enum State {
 
 /// What the paper leaves open, chosen once for each latent size and the same for all its rows: batch size, epochs, and the
 /// learning rate. In two dimensions it falls along a cosine. In 20 it stays what it is, as in the paper, parameters are
-/// averaged over the last epochs, and paths stay long until reverse models know what they are good for. HMCVI rows begin
-/// with the trained basic model.
+/// averaged over the last epochs, and paths stay long until reverse models know what they are good for; it rises first where
+/// a decoder has yet to learn what its dimensions are good for. HMCVI rows begin with the trained basic model.
 pub(super) fn protocol(paper: &PaperRow) -> RunSpec {
     let mut spec = preset(paper.preset).unwrap_or_default();
     let train = &mut spec.train;
     let (batch, epochs, first) = match (paper.latent, paper.chain.hmc_steps) {
         (2, 0) => (200, 6000, 1e-3),
-        (_, 0) => (100, 2000, 1e-3),
+        (_, 0) => (100, 3000, 1e-3),
         // A basic model that was cooled for long in two dimensions is heated again by a larger rate.
         (2, _) => (500, 800, 5e-4),
         (_, _) => (500, 600, 2e-3),
     };
     (train.batch, train.epochs, train.validate_every, train.save_seconds) = (batch, epochs, 20, 30.0);
     train.learning_rate = match paper.latent {
-        2 => Schedule { first, last: 1e-5, kind: ScheduleKind::Cosine },
-        _ => Schedule { first, last: first, kind: ScheduleKind::Constant },
+        2 => Schedule { first, last: 1e-5, kind: ScheduleKind::Cosine, warm_up: 0.0 },
+        _ => Schedule { first, last: first, kind: ScheduleKind::Constant, warm_up: 0.0 },
     };
     if paper.latent != 2 {
         train.average = 0.1;
-        train.hold_step_size = if paper.chain.hmc_steps > 0 { 4 } else { 0 };
+        match paper.chain.hmc_steps {
+            0 => train.learning_rate.warm_up = 0.1,
+            _ => train.hold_step_size = 4,
+        }
     }
     spec
 }

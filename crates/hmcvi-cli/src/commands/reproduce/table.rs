@@ -115,7 +115,21 @@ pub(super) fn markdown(records: &[Record]) -> String {
         let (bound, nll) = (value(&r.test_bound, r.paper_bound), value(&r.nll, r.paper_nll));
         text += &format!("| {} | {settings} | {bound} | {nll} |\n", r.title());
     }
-    text + &exact(records) + &annealed(records) + &reverse(records)
+    text + &fewer_draws(records) + &exact(records) + &annealed(records) + &reverse(records)
+}
+
+/// Rows that were judged less thoroughly than others.
+fn fewer_draws(records: &[Record]) -> String {
+    let most = records.iter().map(|r| r.draws).max().unwrap_or(0);
+    let few = |r: &&Record| r.nll.is_some() && r.draws < most;
+    let rows: Vec<String> =
+        records.iter().filter(few).map(|r| format!("{} {}", r.draws, r.title())).collect();
+    match rows.is_empty() {
+        true => String::new(),
+        false => {
+            format!("\nDraws of each test image, where they are fewer than {most}: {}.\n", rows.join(", "))
+        }
+    }
 }
 
 /// A difference and its standard error.
