@@ -42,6 +42,9 @@ pub struct Evaluation {
     pub terms: BTreeMap<String, f64>,
     /// Images, over all draws, whose simulation diverged.
     pub divergences: u64,
+    /// Latent dimensions that are used, where there are images enough to tell.
+    #[serde(default)]
+    pub dimensions: Option<UsedDimensions>,
     /// `log p(x)` by importance sampling.
     pub importance_sampling: Option<ImportanceSampling>,
     /// The multi-sample bound of the encoder alone.
@@ -59,6 +62,16 @@ pub struct Evaluation {
     pub reverse: Option<ReverseQuality>,
     /// Seconds by part.
     pub seconds: BTreeMap<String, f64>,
+}
+
+/// Latent dimensions whose encoded means have a variance of more than 0.01 over images, as Burda, Grosse and Salakhutdinov (2016)
+/// count them: posteriors of the others are the prior, and the decoder learns nothing from them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UsedDimensions {
+    /// Those that are used.
+    pub used: u64,
+    /// All.
+    pub all: u64,
 }
 
 /// `log p(x)` by importance sampling.

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 pub use evaluation::{
     Annealing, AnnealingSettings, Bidirectional, EVALUATION_SCHEMA, EncoderBound, EnergyHistogram,
     Evaluation, ImageEvaluation, ImportanceSampling, PosteriorDistance, PosteriorQuality, Quadrature,
-    ReverseQuality,
+    ReverseQuality, UsedDimensions,
 };
 pub use provenance::Provenance;
 pub use report::{

@@ -50,6 +50,7 @@ pub fn diagnose(
     match evaluation {
         Some(e) => {
             all.extend(outdated(place, summary, e));
+            all.extend(dimensions(e));
             all.extend(importance(place, e));
             all.extend(quadrature(place, e));
             all.extend(annealing(place, e));
@@ -216,6 +217,24 @@ fn outdated(place: &str, summary: Option<&Summary>, e: &Evaluation) -> Option<Fi
         ),
         meaning: "the model was trained on after it was judged".into(),
         action: format!("hmcvi eval {place}"),
+    })
+}
+
+fn dimensions(e: &Evaluation) -> Option<Finding> {
+    let d = e.dimensions?;
+    let numbers = format!("{} of {} latent dimensions are used", d.used, d.all);
+    Some(if d.used < d.all {
+        Finding {
+            level: Level::Remark,
+            about: "dimensions".into(),
+            finding: numbers,
+            meaning: "the others were lost early in training, when large steps are noisy, or the data do not need them".into(),
+            action: "train again, from the basic model on, with `--set train.learning_rate.warm_up=0.1` or a smaller \
+                     `train.learning_rate.first`"
+                .into(),
+        }
+    } else {
+        good("dimensions", numbers, "the model has use for its latent space")
     })
 }
 

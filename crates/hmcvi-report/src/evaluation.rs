@@ -60,6 +60,9 @@ pub fn evaluation_text(record: &Evaluation, paper: Option<(f64, f64)>) -> String
     text += &record.reverse.as_ref().map_or(String::new(), reverse);
     let terms: Vec<String> = record.terms.iter().map(|(name, value)| format!("{name} {value:.3}")).collect();
     text += &format!("terms of the bound: {}\n", terms.join(", "));
+    if let Some(d) = record.dimensions {
+        text += &format!("{} of {} latent dimensions are used\n", d.used, d.all);
+    }
     if record.divergences > 0 {
         text += &format!("{} simulations diverged; their draws are left out\n", record.divergences);
     }

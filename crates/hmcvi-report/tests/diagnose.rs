@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hmcvi_record::{
     Annealing, AnnealingSettings, Bidirectional, EVALUATION_SCHEMA, Epoch, Estimate, Evaluation,
     ImportanceSampling, Level, PosteriorDistance, PosteriorQuality, Quadrature, ReverseQuality, SCHEMA,
-    Summary,
+    Summary, UsedDimensions,
 };
 use hmcvi_report::diagnose;
 
@@ -116,6 +116,7 @@ fn good() -> Run {
         bound: near(-100.0),
         terms: BTreeMap::new(),
         divergences: 0,
+        dimensions: Some(UsedDimensions { used: 20, all: 20 }),
         importance_sampling: Some(importance_sampling),
         encoder_bound: None,
         quadrature: Some(quadrature),
@@ -172,7 +173,7 @@ fn set(epoch: &mut Epoch, name: &str, value: f64) {
 
 #[test]
 fn each_trouble_is_found_by_its_name() {
-    let cases: [(&str, Level, Spoil); 19] = [
+    let cases: [(&str, Level, Spoil); 20] = [
         ("training", Level::Problem, |r| r.summary.finished = false),
         ("over-fitting", Level::Problem, |r| last(r).validation = Some(map(&[("bound", -101.5)]))),
         ("over-fitting", Level::Problem, |r| {
@@ -186,6 +187,7 @@ fn each_trouble_is_found_by_its_name() {
         ("updates", Level::Remark, |r| last(r).skipped = 1),
         ("evaluation", Level::Problem, |r| r.evaluation = None),
         ("evaluation", Level::Problem, |r| r.summary.best_epoch = 9),
+        ("dimensions", Level::Remark, |r| evaluation(r).dimensions.as_mut().expect("there").used = 15),
         ("k-hat", Level::Problem, |r| {
             evaluation(r).importance_sampling.as_mut().expect("there").k_hat_high = 0.3;
         }),

@@ -290,6 +290,7 @@ pub(crate) fn record(
         bound: judged.bound,
         terms: judged.terms.clone(),
         divergences: judged.divergences,
+        dimensions: judged.dimensions,
         importance_sampling: judged.importance_sampling.clone(),
         encoder_bound: judged.encoder_bound,
         quadrature: judged.quadrature,

@@ -123,11 +123,11 @@ fn fewer_draws(records: &[Record]) -> String {
     let most = records.iter().map(|r| r.draws).max().unwrap_or(0);
     let few = |r: &&Record| r.nll.is_some() && r.draws < most;
     let rows: Vec<String> =
-        records.iter().filter(few).map(|r| format!("{} {}", r.draws, r.title())).collect();
+        records.iter().filter(few).map(|r| format!("{} ({})", r.title(), r.draws)).collect();
     match rows.is_empty() {
         true => String::new(),
         false => {
-            format!("\nDraws of each test image, where they are fewer than {most}: {}.\n", rows.join(", "))
+            format!("\nJudged on fewer than {most} draws of each test image: {}.\n", rows.join(", "))
         }
     }
 }

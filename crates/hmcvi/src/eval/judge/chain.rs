@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hmcvi_record::UsedDimensions;
 use serde::{Deserialize, Serialize};
 
 use super::{Judge, Phase, means_of_images, stop};
@@ -15,6 +16,7 @@ pub(super) struct AllBounds {
     pub(super) bounds: Vec<f64>,
     pub(super) terms: BTreeMap<String, f64>,
     pub(super) divergences: u64,
+    pub(super) dimensions: Option<UsedDimensions>,
 }
 
 /// The bound of all images with one draw and one chain. JSON has no infinities: they are absent.
@@ -23,12 +25,29 @@ struct Pass {
     bounds: Vec<Option<f64>>,
     terms: BTreeMap<String, f64>,
     divergences: u64,
+    dimensions: Option<UsedDimensions>,
+}
+
+/// Variance of encoded means above which a dimension is used, and images that are needed to tell.
+const USED: f64 = 0.01;
+const ENOUGH_IMAGES: usize = 100;
+
+/// Counts the dimensions of which encoded means say something about images.
+fn used_dimensions(means: &[f32], latent: usize) -> Option<UsedDimensions> {
+    let count = means.len() / latent;
+    let variance = |i: usize| {
+        let of = || means.iter().skip(i).step_by(latent).map(|m| f64::from(*m));
+        let mean = of().sum::<f64>() / count as f64;
+        of().map(|m| (m - mean).powi(2)).sum::<f64>() / count as f64
+    };
+    let used = (0..latent).filter(|i| variance(*i) > USED).count() as u64;
+    (count >= ENOUGH_IMAGES).then_some(UsedDimensions { used, all: latent as u64 })
 }
 
 impl Judge<'_> {
     pub(super) fn bound(&mut self) -> Result<AllBounds, EvalError> {
         let (draws, chains) = (self.options.draws.max(1), self.options.chain_draws.max(1));
-        let (mut values, mut divergences) = (Vec::new(), 0);
+        let (mut values, mut divergences, mut dimensions) = (Vec::new(), 0, None);
         let mut terms = BTreeMap::<String, f64>::new();
         let passes = draws * chains;
         for pass in 0..passes {
@@ -38,16 +57,18 @@ impl Judge<'_> {
                     (Phase::Bound, (pass as f64 + share) / passes as f64)
                 })?;
                 let bounds = found.bound.iter().map(|b| b.is_finite().then_some(*b)).collect();
-                Ok(Pass { bounds, terms: found.terms, divergences: found.divergences })
+                let dimensions = used_dimensions(&found.encoder_mean, judge.spec.model.latent);
+                Ok(Pass { bounds, terms: found.terms, divergences: found.divergences, dimensions })
             })?;
             values.extend(found.bounds.into_iter().map(|b| b.unwrap_or(f64::NAN)));
             divergences += found.divergences;
+            dimensions = dimensions.or(found.dimensions);
             for (name, mean) in found.terms {
                 *terms.entry(name).or_default() += mean / passes as f64;
             }
         }
         let bounds = means_of_images(&values, self.images.len());
-        Ok(AllBounds { bounds, terms, divergences })
+        Ok(AllBounds { bounds, terms, divergences, dimensions })
     }
 
     /// Mean and log variance of every image's proposal: the average of draws from the improved posterior, and
@@ -99,5 +120,19 @@ impl Judge<'_> {
         let found = self.chain.run(self.store, images, count, seed, number, done)?;
         stop(flow)?;
         Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dimensions_are_used_where_encoded_means_differ() {
+        // One that tells images apart, one with another mean that hardly does, one that does not.
+        let means = |n: u32| [[1.0, 5.0, 0.0], [-1.0, 5.1, 0.0]][n as usize % 2];
+        let all: Vec<f32> = (0..ENOUGH_IMAGES as u32).flat_map(means).collect();
+        assert_eq!(used_dimensions(&all, 3), Some(UsedDimensions { used: 1, all: 3 }));
+        assert_eq!(used_dimensions(&all[3..], 3), None);
     }
 }

@@ -170,6 +170,8 @@ pub struct Judgement {
     pub terms: BTreeMap<String, f64>,
     /// Simulations, over all draws, that diverged.
     pub divergences: u64,
+    /// Latent dimensions that are used; not with less than a hundred images.
+    pub dimensions: Option<record::UsedDimensions>,
     /// Mean bound of every image over its draws; not a number if all of them diverged.
     pub bounds: Vec<f64>,
     /// `log p(x)` by importance sampling.
@@ -233,6 +235,7 @@ impl Judge<'_> {
             bound: finite_estimate(&bounds.bounds),
             terms: bounds.terms,
             divergences: bounds.divergences,
+            dimensions: bounds.dimensions,
             images: (0..count).map(|i| ImageEvaluation { image: i as u64, ..Default::default() }).collect(),
             bounds: bounds.bounds,
             importance_sampling: None,
