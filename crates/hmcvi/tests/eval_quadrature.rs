@@ -104,7 +104,7 @@ fn defensive_proposals_find_the_posterior_where_the_encoder_points_elsewhere() {
     assert!(gaussian.log_mean < exact - 10.0, "{gaussian:?}, not {exact}");
     let error = defensive.effective_sample_size.powf(-0.5);
     assert!((defensive.log_mean - exact).abs() < 5.0 * error + ROUNDING, "{defensive:?}, not {exact}");
-    // Few enough draws come near that they tell how many, and enough that the comparison can fail.
+    // Draws of the prior come near often enough that the comparison can fail.
     assert!(error < 0.2, "{defensive:?}");
 }
 

@@ -10,7 +10,7 @@ use hmcvi_report::figure::{Chart, chart};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::row::{Row, State};
+use super::row::{FIRST_SEED, Row, State};
 use crate::failure::Failure;
 
 /// Points of a learning curve that are kept.
@@ -209,7 +209,9 @@ fn charts(records: &[Record], curves: &Curves, out: &Path) -> Result<(), Failure
         else {
             continue;
         };
-        let of_size = |r: &&Record| PAPER_TABLE.iter().any(|p| p.preset == r.preset && p.latent == latent);
+        let is_size = |r: &Record| PAPER_TABLE.iter().any(|p| p.preset == r.preset && p.latent == latent);
+        // More lines than these could not be told apart.
+        let of_size = |r: &&Record| r.seed == FIRST_SEED && is_size(r);
         let line = |r: &Record| {
             let points = curves.get(&r.title())?.iter().filter(|p| p.1 > level - DEPTH).copied();
             Some(Curve { name: r.title(), points: points.collect() })
