@@ -50,16 +50,15 @@ pub(super) fn protocol(paper: &PaperRow) -> RunSpec {
         (_, _) => (500, 600, 2e-3),
     };
     (train.batch, train.epochs, train.validate_every, train.save_seconds) = (batch, epochs, 20, 30.0);
-    train.learning_rate = match paper.latent {
-        2 => Schedule { first, last: 1e-5, kind: ScheduleKind::Cosine, warm_up: 0.0 },
-        _ => Schedule { first, last: first, kind: ScheduleKind::Constant, warm_up: 0.0 },
-    };
-    if paper.latent != 2 {
-        train.average = 0.1;
-        match paper.chain.hmc_steps {
-            0 => train.learning_rate.warm_up = 0.1,
-            _ => train.hold_step_size = 4,
-        }
+    if paper.latent == 2 {
+        train.learning_rate = Schedule { first, last: 1e-5, kind: ScheduleKind::Cosine, warm_up: 0.0 };
+        return spec;
+    }
+    train.learning_rate = Schedule { first, last: first, kind: ScheduleKind::Constant, warm_up: 0.0 };
+    train.average = 0.1;
+    match paper.chain.hmc_steps {
+        0 => train.learning_rate.warm_up = 0.1,
+        _ => train.hold_step_size = 4,
     }
     spec
 }

@@ -124,12 +124,10 @@ fn fewer_draws(records: &[Record]) -> String {
     let few = |r: &&Record| r.nll.is_some() && r.draws < most;
     let rows: Vec<String> =
         records.iter().filter(few).map(|r| format!("{} ({})", r.title(), r.draws)).collect();
-    match rows.is_empty() {
-        true => String::new(),
-        false => {
-            format!("\nJudged on fewer than {most} draws of each test image: {}.\n", rows.join(", "))
-        }
+    if rows.is_empty() {
+        return String::new();
     }
+    format!("\nJudged on fewer than {most} draws of each test image: {}.\n", rows.join(", "))
 }
 
 /// A difference and its standard error.
