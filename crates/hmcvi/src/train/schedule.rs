@@ -29,7 +29,7 @@ pub struct Schedule {
     /// The way between.
     pub kind: ScheduleKind,
     /// Share of the training, from its beginning, in which the rate rises from 0 to what it would be otherwise. Large rates at
-    /// the beginning cost latent dimensions, which never come back.
+    /// the beginning cost latent dimensions.
     pub warm_up: f64,
 }
 
