@@ -33,11 +33,15 @@ pub(super) struct Access {
     pub(super) writes: bool,
 }
 
+/// What a step waits for: two bits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Wait {
-    None,
-    Block,
-    Cluster,
+    None = 0,
+    Block = 1,
+    Cluster = 2,
+    /// A cluster's barrier is one for each of its blocks too, but tools that look for races in shared memory take no notice of
+    /// it. Few steps need this.
+    Both = 3,
 }
 
 /// Accesses since the last waits.
@@ -50,15 +54,19 @@ pub(super) struct Hazards {
 impl Hazards {
     /// What must be waited for before a step with these accesses.
     pub(super) fn step(&mut self, accesses: Vec<Access>) -> Wait {
-        let wait = accesses
-            .iter()
-            .flat_map(|new| self.open.iter().map(move |(old, waited)| wait(old, *waited, new)))
-            .max()
-            .unwrap_or(Wait::None);
+        let (mut most, mut shared) = (Wait::None, false);
+        for ((old, waited), new) in
+            self.open.iter().flat_map(|old| accesses.iter().map(move |new| (old, new)))
+        {
+            let wait = wait(old, *waited, new);
+            most = most.max(wait);
+            shared |= wait == Wait::Block && matches!(new.place, Place::Stage | Place::Scratch);
+        }
+        let wait = if most == Wait::Cluster && shared { Wait::Both } else { most };
         match wait {
             Wait::None => {}
             Wait::Block => self.open.iter_mut().for_each(|(_, waited)| *waited = true),
-            Wait::Cluster => self.open.clear(),
+            Wait::Cluster | Wait::Both => self.open.clear(),
         }
         self.open.extend(accesses.into_iter().map(|access| (access, false)));
         wait
@@ -106,5 +114,10 @@ mod tests {
         assert_eq!(hazards.step(vec![tile(8..16, Share::All, false)]), Wait::None);
         // Overwriting waits for readers.
         assert_eq!(hazards.step(vec![tile(8..16, columns, true)]), Wait::Cluster);
+        // What is in shared memory waits for the block, also where a cluster is waited for.
+        let scratch = || Access { place: Place::Scratch, share: columns, writes: true };
+        assert_eq!(hazards.step(vec![scratch()]), Wait::None);
+        assert_eq!(hazards.step(vec![scratch(), tile(8..16, Share::All, false)]), Wait::Both);
+        assert_eq!(hazards.step(vec![scratch()]), Wait::Block);
     }
 }

@@ -205,9 +205,8 @@ impl Writer<'_> {
                 next
             });
             let wait = match hazards.step(call.accesses.clone()) {
-                Wait::None => 0,
-                Wait::Block => 1,
-                Wait::Cluster => 2,
+                wait if self.tiling.cluster > 1 => wait as u32,
+                wait => u32::from(wait != Wait::None),
             };
             let _ = write!(steps, "{{{case}, {wait}, {count}, 0}}, ");
             for argument in &call.arguments {
@@ -291,7 +290,7 @@ impl Writer<'_> {
         let _ = write!(
             text,
             "for (int s = 0; s < {}; ++s) {{\nint4 step = steps[s];\nconst uint2* arguments = list + step.z;\n\
-             TIME({trace}, 2 * (s + {first}));\nif (step.y == 1) __syncthreads();\nif (step.y == 2) cluster_sync();\n\
+             TIME({trace}, 2 * (s + {first}));\nif (step.y & 1) __syncthreads();\nif (step.y & 2) cluster_sync();\n\
              TIME({trace}, 2 * (s + {first}) + 1);\nswitch (step.x) {{\n{cases}}}\n}}\nTIME({trace}, 2 * ({0} + {first}));\n}}\n",
             calls.len(),
             trace = self.bases.area(Area::Trace),

@@ -114,8 +114,8 @@ __device__ __forceinline__ void stage(const Tile x, const float* a, int a_stride
 
 // out = a · w for the tile's rows, or out += a · w. `w` is packed: tile by tile of 8 columns, block by block
 // of 16 deep, four values for each lane. A warp takes WIDE tiles at a time and has the values of AHEAD
-// blocks on their way. Where there are far fewer tiles than warps, 2^split warps share the depth of one. One
-// text serves all shapes, so that it stays in the instruction cache.
+// blocks on their way. Where there are far fewer tiles than warps, 2^split warps share the depth of one; those
+// without a tile come along to the barrier. One text serves all shapes, so that it stays in the instruction cache.
 template <int WIDE, int AHEAD, int WIDTH>
 __device__ __forceinline__ void product(
     const Tile x, const float* a, int a_stride, int depth, bool given, const float4* w, float* out,
@@ -128,8 +128,8 @@ __device__ __forceinline__ void product(
     int from = tiles * x.rank / CLUSTER, to = tiles * (x.rank + 1) / CLUSTER, share = to - from;
     int splits = WIDE == 1 ? 1 << log_splits : 1, group = WIDE == 1 ? warp >> log_splits : warp, split = warp & (splits - 1);
     int tile = from + share * group / WARPS, last = from + share * (group + 1) / WARPS;
-    if (WIDE == 1 && splits > 1) tile = from + group, last = min(tile + 1, to);
-    int begin = blocks * split >> log_splits, end = blocks * (split + 1) >> log_splits;
+    if (splits > 1) tile = from + group, last = min(tile + 1, to);
+    int begin = blocks * split >> log_splits, end = tile < last ? blocks * (split + 1) >> log_splits : begin;
     float4 b[AHEAD][WIDE] = {};
     const float4* p = w;
     auto load = [&](int d, int block) {
@@ -147,7 +147,7 @@ __device__ __forceinline__ void product(
     stage<WIDTH>(x, a, a_stride, depth, blocks, given);
     __syncthreads();
 #pragma unroll 1
-    for (; tile < last; tile += WIDE) {
+    for (bool once = splits > 1; once || tile < last; tile += WIDE, once = false) {
         float c[CHAINS][ROW_TILES][WIDE][4] = {};
 #pragma unroll 1
         for (int block = begin; block < end; block += AHEAD) {
@@ -184,7 +184,7 @@ __device__ __forceinline__ void product(
 #pragma unroll
                     for (int i = 0; i < 4; ++i) part[(split - 1) * SIZE + (m * 4 + i) * 32] = c[0][m][0][i];
             }
-            asm volatile("bar.sync 1, %0;" ::"r"(share * splits * 32) : "memory");
+            __syncthreads();
             if (split > 0) break;
 #pragma unroll 4
             for (int s = 1; s < splits; ++s, part += SIZE)
