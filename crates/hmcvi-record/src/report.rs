@@ -112,6 +112,12 @@ pub struct RunSettings {
     pub step_size: String,
     /// How pixels become binary.
     pub binarisation: String,
+    /// Share of the epochs so far over which parameters are averaged; 0 for none.
+    #[serde(default)]
+    pub average: f64,
+    /// Norm from which on gradients are shortened; 0 for never.
+    #[serde(default)]
+    pub longest_gradient: f64,
 }
 
 /// A row of the paper's table.

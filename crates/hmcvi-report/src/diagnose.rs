@@ -1,6 +1,6 @@
 //! Say what is wrong with a run, what it means, and what to do about it.
 
-use hmcvi_record::{Epoch, Estimate, Evaluation, Finding, Level, Quadrature, Summary};
+use hmcvi_record::{Epoch, Estimate, Evaluation, Finding, Level, Quadrature, RunSettings, Summary};
 
 /// Share of images with a k-hat above 0.7 from which on the mean is not to be trusted.
 const HIGH_K_HAT_SHARE: f64 = 0.05;
@@ -27,6 +27,8 @@ const TRAINING_ABOVE: f64 = 3.0;
 const FALLEN: f64 = 0.3;
 /// Learning rate at the end, as a share of the largest.
 const HIGH_LAST_RATE: f64 = 0.5;
+/// Mean norm of an epoch's gradients, as a share of the limit, from which on many are shortened.
+const LONG_GRADIENTS: f64 = 0.7;
 /// Nats of the validation bound in the last fifth of training that say that it goes on.
 const STILL_RISING: f64 = 0.5;
 /// Largest R-hat of chains that agree.
@@ -35,6 +37,7 @@ const CONVERGED: f64 = 1.05;
 /// Looks at everything that is known of a run at `place`.
 pub fn diagnose(
     place: &str,
+    settings: &RunSettings,
     epochs: &[Epoch],
     summary: Option<&Summary>,
     evaluation: Option<&Evaluation>,
@@ -42,7 +45,8 @@ pub fn diagnose(
     let mut all = Vec::new();
     all.extend(finished(place, summary));
     all.extend(over_fitting(place, epochs));
-    all.extend(learning_rate(place, epochs));
+    all.extend(learning_rate(place, settings, epochs));
+    all.extend(gradients(settings, epochs));
     all.extend(still_rising(place, epochs));
     all.extend(acceptance(epochs));
     all.extend(divergences(epochs));
@@ -115,10 +119,17 @@ fn over_fitting(place: &str, epochs: &[Epoch]) -> Option<Finding> {
     })
 }
 
-fn learning_rate(place: &str, epochs: &[Epoch]) -> Option<Finding> {
+fn learning_rate(place: &str, settings: &RunSettings, epochs: &[Epoch]) -> Option<Finding> {
     let last = epochs.last()?.learning_rate;
     let largest = epochs.iter().map(|e| e.learning_rate).fold(0.0, f64::max);
     let numbers = format!("the learning rate went from {largest:.1e} to {last:.1e}");
+    if settings.average > 0.0 {
+        return Some(good(
+            "learning-rate",
+            numbers,
+            "parameters are averaged, which takes out the noise of updates",
+        ));
+    }
     Some(if epochs.len() > 1 && last > HIGH_LAST_RATE * largest {
         Finding {
             level: Level::Problem,
@@ -126,12 +137,23 @@ fn learning_rate(place: &str, epochs: &[Epoch]) -> Option<Finding> {
             finding: numbers,
             meaning: "updates are still large at the end, and their noise keeps the bound below what the model can reach".into(),
             action: format!(
-                "train again with `--set train.learning_rate.last={:.1e}`, or go on from it: `--init-from {place}`",
+                "train again with `--set train.average=0.1` or `train.learning_rate.last={:.1e}`, or go on from it: `--init-from {place}`",
                 largest / 10.0
             ),
         }
     } else {
         good("learning-rate", numbers, "the last updates are small")
+    })
+}
+
+fn gradients(settings: &RunSettings, epochs: &[Epoch]) -> Option<Finding> {
+    let (norm, limit) = (*epochs.last()?.train.get("gradient_norm")?, settings.longest_gradient);
+    (limit > 0.0 && norm > LONG_GRADIENTS * limit).then(|| Finding {
+        level: Level::Remark,
+        about: "gradients".into(),
+        finding: format!("gradients had a mean norm of {norm:.0} in the last epoch, and are shortened to {limit:.0}"),
+        meaning: "the limit is there for rare accidents; where it shortens many updates, it can keep the bound down".into(),
+        action: format!("train again with `--set train.adam.longest_gradient={:.0}`, or 0 for none", 10.0 * limit),
     })
 }
 

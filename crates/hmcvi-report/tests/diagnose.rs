@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use hmcvi_record::{
     Annealing, AnnealingSettings, Bidirectional, EVALUATION_SCHEMA, Epoch, Estimate, Evaluation,
-    ImportanceSampling, Level, PosteriorDistance, PosteriorQuality, Quadrature, ReverseQuality, SCHEMA,
-    Summary, UsedDimensions,
+    ImportanceSampling, Level, PosteriorDistance, PosteriorQuality, Quadrature, ReverseQuality, RunSettings,
+    SCHEMA, Summary, UsedDimensions,
 };
 use hmcvi_report::diagnose;
 
 /// A run without trouble.
 struct Run {
+    settings: RunSettings,
     epochs: Vec<Epoch>,
     summary: Summary,
     evaluation: Option<Evaluation>,
@@ -30,7 +31,12 @@ fn epoch(n: u64) -> Epoch {
         step: 100 * n,
         seconds: n as f64,
         learning_rate: 1e-3 / n as f64,
-        train: map(&[("bound", -100.0), ("step_size", 0.05), ("acceptance_rate", 0.9)]),
+        train: map(&[
+            ("bound", -100.0),
+            ("step_size", 0.05),
+            ("acceptance_rate", 0.9),
+            ("gradient_norm", 100.0),
+        ]),
         validation: Some(map(&[("bound", -100.5 - 0.1 / n as f64)])),
         images: 50_000,
         divergences: 0,
@@ -136,12 +142,14 @@ fn good() -> Run {
         skipped: 0,
         finished: true,
     };
-    Run { epochs: (1..=10).map(epoch).collect(), summary, evaluation: Some(evaluation) }
+    let settings = RunSettings { longest_gradient: 300.0, ..RunSettings::default() };
+    Run { settings, epochs: (1..=10).map(epoch).collect(), summary, evaluation: Some(evaluation) }
 }
 
 /// What is not good about a run.
 fn found(run: &Run) -> Vec<(String, Level)> {
-    let findings = diagnose("runs/a", &run.epochs, Some(&run.summary), run.evaluation.as_ref());
+    let findings =
+        diagnose("runs/a", &run.settings, &run.epochs, Some(&run.summary), run.evaluation.as_ref());
     for f in &findings {
         assert_eq!(f.level == Level::Good, f.action.is_empty(), "trouble comes with a next action: {f:?}");
         assert!(!f.meaning.is_empty() && !f.finding.is_empty(), "{f:?}");
@@ -153,7 +161,9 @@ fn found(run: &Run) -> Vec<(String, Level)> {
 fn a_run_without_trouble_has_none() {
     let run = good();
     assert_eq!(found(&run), []);
-    assert!(diagnose("a", &run.epochs, Some(&run.summary), run.evaluation.as_ref()).len() >= 8);
+    assert!(
+        diagnose("a", &run.settings, &run.epochs, Some(&run.summary), run.evaluation.as_ref()).len() >= 8
+    );
 }
 
 /// Spoils something of a run.
@@ -173,13 +183,14 @@ fn set(epoch: &mut Epoch, name: &str, value: f64) {
 
 #[test]
 fn each_trouble_is_found_by_its_name() {
-    let cases: [(&str, Level, Spoil); 20] = [
+    let cases: [(&str, Level, Spoil); 21] = [
         ("training", Level::Problem, |r| r.summary.finished = false),
         ("over-fitting", Level::Problem, |r| last(r).validation = Some(map(&[("bound", -101.5)]))),
         ("over-fitting", Level::Problem, |r| {
             r.epochs.iter_mut().for_each(|e| set(e, "bound", -95.0));
         }),
         ("learning-rate", Level::Problem, |r| r.epochs.iter_mut().for_each(|e| e.learning_rate = 1e-3)),
+        ("gradients", Level::Remark, |r| set(last(r), "gradient_norm", 250.0)),
         ("convergence", Level::Remark, |r| last(r).validation = Some(map(&[("bound", -99.5)]))),
         ("acceptance", Level::Problem, |r| set(last(r), "acceptance_rate", 0.3)),
         ("acceptance", Level::Remark, |r| set(last(r), "acceptance_rate", 0.999)),
@@ -217,8 +228,18 @@ fn each_trouble_is_found_by_its_name() {
 }
 
 #[test]
+fn what_takes_out_noise_or_shortens_nothing_is_no_trouble() {
+    let mut run = good();
+    run.epochs.iter_mut().for_each(|e| e.learning_rate = 1e-3);
+    run.settings.average = 0.1;
+    set(last(&mut run), "gradient_norm", 1000.0);
+    run.settings.longest_gradient = 0.0;
+    assert_eq!(found(&run), []);
+}
+
+#[test]
 fn a_run_that_just_began_is_no_reason_to_panic() {
-    let findings = diagnose("runs/a", &[], None, None);
+    let findings = diagnose("runs/a", &RunSettings::default(), &[], None, None);
     let about: Vec<&str> = findings.iter().map(|f| f.about.as_str()).collect();
     assert_eq!(about, ["training", "evaluation"]);
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::Context;
 use crate::arguments::Chosen;
+use crate::commands::report::gather::settings;
 use crate::failure::Failure;
 
 /// What was typed.
@@ -36,7 +37,8 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
     let (epochs, summary) = (directory.epochs()?, directory.summary().ok());
     let evaluation = directory.evaluation()?;
     let place = run.display().to_string();
-    let findings = diagnose(&place, &epochs, summary.as_ref(), evaluation.as_ref());
+    let settings = settings(&directory.spec()?);
+    let findings = diagnose(&place, &settings, &epochs, summary.as_ref(), evaluation.as_ref());
     let problems = findings.iter().filter(|f| f.level == Level::Problem).count();
     if context.terminal.json {
         context.terminal.print_json(&Diagnosis { satisfactory: problems == 0, findings })?;

@@ -69,7 +69,8 @@ pub fn report(runs: &[RunData], maker: Maker) -> Report {
 
 fn run_report(run: &RunData) -> RunReport {
     let facts = run.facts.clone();
-    let mut findings = diagnose(&facts.place, &run.epochs, facts.summary.as_ref(), facts.evaluation.as_ref());
+    let (summary, evaluation) = (facts.summary.as_ref(), facts.evaluation.as_ref());
+    let mut findings = diagnose(&facts.place, &facts.settings, &run.epochs, summary, evaluation);
     // A training that is under way has not stopped.
     findings.retain(|f| !(facts.state == RunState::Running && f.about == "training"));
     let (last, basic, missing) = (run.epochs.last().cloned(), basic(run), missing::missing(run));

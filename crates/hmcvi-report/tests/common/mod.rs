@@ -169,6 +169,8 @@ pub(crate) fn run(name: &str, by: f64) -> RunData {
         acceptance: "simple".into(),
         step_size: "global".into(),
         binarisation: "stochastic".into(),
+        average: 0.0,
+        longest_gradient: 300.0,
     };
     let info = RunInfo {
         schema: SCHEMA,

@@ -111,7 +111,7 @@ fn published(row: &PaperRow, same_data: Option<bool>) -> Published {
     Published { name: row.name.into(), bound: -row.bound, log_likelihood: -row.nll, same_data }
 }
 
-fn settings(spec: &RunSpec) -> RunSettings {
+pub(crate) fn settings(spec: &RunSpec) -> RunSettings {
     let (model, chain) = (&spec.model, &spec.chain);
     RunSettings {
         seed: spec.seed,
@@ -124,6 +124,8 @@ fn settings(spec: &RunSpec) -> RunSettings {
         acceptance: word(&chain.acceptance),
         step_size: word(&chain.step_size),
         binarisation: word(&spec.data.binarisation),
+        average: spec.train.average,
+        longest_gradient: spec.train.adam.longest_gradient,
     }
 }
 
