@@ -7,7 +7,7 @@ use common::Sandbox;
 fn arguments<'a>(more: &[&'a str]) -> Vec<&'a str> {
     let mut arguments =
         vec!["reproduce", "table1", "--rows", "hmcvi-4,hmcvi-1", "--epochs", "2", "--jobs", "2"];
-    arguments.extend(["--data", "embedded", "--out", "table", "--json", "--reverse", "2"]);
+    arguments.extend(["--data", "embedded", "--out", "table", "--json", "--reverse", "2", "--quadrature"]);
     arguments.extend(["--set", "data.limit=60", "model.hidden=[8,8]", "eval.importance_samples=20"]);
     arguments.extend(more);
     arguments

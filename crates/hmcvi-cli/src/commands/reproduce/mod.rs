@@ -59,6 +59,9 @@ pub(crate) struct Arguments {
     /// Images of each HMCVI row for which it is measured what better reverse models would add to the bound
     #[arg(long, value_name = "N", default_value_t = 0)]
     reverse: usize,
+    /// Integrate over the latent plane too, for rows of two dimensions: their likelihoods without any sampling
+    #[arg(long)]
+    quadrature: bool,
     /// Only say what is done and what is left
     #[arg(long)]
     status: bool,
@@ -85,6 +88,7 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<(), Failure> {
             jobs: arguments.jobs as usize,
             annealed: arguments.ais,
             reversed: arguments.reverse,
+            quadrature: arguments.quadrature,
         };
         work(context, &rows, &data, &device, &limits)?;
     }

@@ -29,6 +29,8 @@ pub(super) struct Limits {
     pub(super) annealed: usize,
     /// Images whose reverse models are looked at.
     pub(super) reversed: usize,
+    /// Whether rows of two dimensions are integrated over.
+    pub(super) quadrature: bool,
 }
 
 /// Lines of one row come at most this often.
@@ -149,7 +151,7 @@ impl Shared<'_> {
         let mut checkpoint = directory.checkpoint(Which::Best)?;
         let annealed = self.annealed(row).then(|| (row.annealing(), self.limits.annealed));
         let options = JudgeOptions {
-            quadrature: (row.paper.latent == 2).then(QuadratureOptions::default),
+            quadrature: (self.limits.quadrature && row.paper.latent == 2).then(QuadratureOptions::default),
             annealing: annealed,
             bidirectional: annealed,
             reverse: if row.is_basic() { 0 } else { self.limits.reversed },

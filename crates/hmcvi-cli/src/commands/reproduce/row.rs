@@ -36,29 +36,25 @@ pub(super) enum State {
 }
 
 /// What the paper leaves open, chosen once for each latent size and the same for all its rows: batch size, epochs, and the
-/// learning rate. In two dimensions it falls along a cosine. In 20 it stays what it is, as in the paper, parameters are
-/// averaged over the last epochs, and paths stay long until reverse models know what they are good for; it rises first where
-/// a decoder has yet to learn what its dimensions are good for. HMCVI rows begin with the trained basic model.
+/// learning rate. It stays what it is, as in the paper, and parameters are averaged over the last epochs; it rises first where
+/// a decoder has yet to learn what its dimensions are good for. In 20 dimensions paths stay long until reverse models know what
+/// they are good for. In two, gradients of the basic model are long by nature and not shortened. HMCVI rows begin with the trained basic model.
 pub(super) fn protocol(paper: &PaperRow) -> RunSpec {
     let mut spec = preset(paper.preset).unwrap_or_default();
     let train = &mut spec.train;
-    let (batch, epochs, first) = match (paper.latent, paper.chain.hmc_steps) {
-        (2, 0) => (200, 6000, 1e-3),
-        (_, 0) => (100, 3000, 1e-3),
-        // A basic model that was cooled for long in two dimensions is heated again by a larger rate.
-        (2, _) => (500, 800, 5e-4),
-        (_, _) => (500, 600, 2e-3),
+    let (batch, epochs, rate, warm_up) = match (paper.latent, paper.chain.hmc_steps) {
+        (2, 0) => (200, 4000, 1e-3, 0.08),
+        (_, 0) => (100, 3000, 1e-3, 0.1),
+        (2, _) => (500, 600, 2e-4, 0.0),
+        (_, _) => (500, 600, 2e-3, 0.0),
     };
     (train.batch, train.epochs, train.validate_every, train.save_seconds) = (batch, epochs, 20, 30.0);
-    if paper.latent == 2 {
-        train.learning_rate = Schedule { first, last: 1e-5, kind: ScheduleKind::Cosine, warm_up: 0.0 };
-        return spec;
-    }
-    train.learning_rate = Schedule { first, last: first, kind: ScheduleKind::Constant, warm_up: 0.0 };
+    train.learning_rate = Schedule { first: rate, last: rate, kind: ScheduleKind::Constant, warm_up };
     train.average = 0.1;
-    match paper.chain.hmc_steps {
-        0 => train.learning_rate.warm_up = 0.1,
-        _ => train.hold_step_size = 4,
+    match (paper.latent, paper.chain.hmc_steps) {
+        (2, 0) => train.adam.longest_gradient = 0.0,
+        (2, _) | (_, 0) => {}
+        (_, _) => train.hold_step_size = 4,
     }
     spec
 }
