@@ -13,7 +13,7 @@ use hmcvi::run::Builtin;
 use hmcvi_graph::{CpuOptions, Graph, Run, Store};
 
 /// Test images whose posteriors the encoder finds; for others both estimates see another mode than the highest.
-const IMAGES: std::ops::Range<usize> = 4..8;
+const IMAGES: std::ops::Range<usize> = 24..28;
 /// Prior mass outside of this square is below 1e-4, and posteriors are some hundredths wide.
 const SIDE: f64 = 4.0;
 const SPACING: f64 = 0.02;
