@@ -38,7 +38,8 @@ pub(super) enum State {
 /// What the paper leaves open, chosen once for each latent size and the same for all its rows: batch size, epochs, and the
 /// learning rate. It stays what it is, as in the paper, and parameters are averaged over the last epochs; it rises first where
 /// a decoder has yet to learn what its dimensions are good for. In 20 dimensions paths stay long until reverse models know what
-/// they are good for. In two, gradients of the basic model are long by nature and not shortened. HMCVI rows begin with the trained basic model.
+/// they are good for. In two, gradients of the basic model are long by nature and not shortened. HMCVI rows begin with the
+/// trained basic model.
 pub(super) fn protocol(paper: &PaperRow) -> RunSpec {
     let mut spec = preset(paper.preset).unwrap_or_default();
     let train = &mut spec.train;
