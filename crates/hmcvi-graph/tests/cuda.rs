@@ -355,6 +355,29 @@ fn updates_see_the_old_values_and_the_history_has_every_run() {
 }
 
 #[test]
+fn inputs_that_are_kept_are_those_of_the_last_run() {
+    let Some(device) = card() else { return };
+    let graph = Graph::new();
+    let (x, y) = (graph.batch_input("x", 2), graph.batch_input("y", 2));
+    let program = graph.program().output("sum", x + y).compile().expect("well formed");
+    let mut gpu = program.on_cuda(&device, &CudaOptions::for_rows(4)).expect("it compiles");
+    let mut store = CudaStore::upload(&device, &Store::new()).expect("there is memory");
+    let (ones, twos) = ([1f32; 4], [2f32; 4]);
+    let mut sum = |rows, inputs: &[(&str, &[f32])], kept: &[&str]| {
+        gpu.run(&mut store, &CudaRun { rows, inputs, kept, ..CudaRun::default() })?;
+        gpu.output("sum")
+    };
+    let refused = |result: Result<Vec<f32>, CudaError>| {
+        assert!(matches!(result, Err(CudaError::Run(RunError::Size { .. }))), "{result:?}");
+    };
+    refused(sum(2, &[("y", &twos)], &["x"]));
+    assert_eq!(sum(2, &[("x", &ones), ("y", &ones)], &[]).expect("given"), [2.0; 4]);
+    assert_eq!(sum(2, &[("y", &twos)], &["x"]).expect("x is kept"), [3.0; 4]);
+    assert_eq!(sum(2, &[("x", &twos), ("y", &ones)], &["x"]).expect("x is kept"), [2.0; 4]);
+    refused(sum(1, &[("y", &twos[..2])], &["x"]));
+}
+
+#[test]
 fn runs_that_cannot_start_say_why() {
     let Some(device) = card() else { return };
     let graph = Graph::new();

@@ -44,7 +44,7 @@ impl GpuTrainer {
             indices: &[("batch", CudaIndices::Host(&batch))],
             seed: 42,
             step: self.step,
-            row_offset: 0,
+            ..CudaRun::default()
         };
         self.executable.run(&mut self.store, &run).expect("everything is given");
         self.step += 1;

@@ -176,10 +176,25 @@ pub(crate) enum Runner<T: Real> {
 impl<T: Real> Runner<T> {
     /// Runs the program; outputs are there afterwards.
     pub(crate) fn run(&mut self, store: &mut Store<T>, run: &Run<'_, T>) -> Result<(), DeviceError> {
+        self.run_keeping(store, run, &[])
+    }
+
+    /// Runs the program with some inputs that are what they were in the last run, which had as many rows: a graphics
+    /// card has them already.
+    pub(crate) fn run_keeping(
+        &mut self,
+        store: &mut Store<T>,
+        run: &Run<'_, T>,
+        #[cfg_attr(
+            not(feature = "cuda"),
+            expect(unused_variables, reason = "a processor reads inputs in place")
+        )]
+        kept: &[&str],
+    ) -> Result<(), DeviceError> {
         match self {
             Runner::Cpu(executable) => Ok(executable.run(store, run)?),
             #[cfg(feature = "cuda")]
-            Runner::Cuda(runner) => runner.run(store, run),
+            Runner::Cuda(runner) => runner.run(store, run, kept),
         }
     }
 
@@ -231,14 +246,15 @@ impl<T: Real> CudaRunner<T> {
         Ok(CudaRunner { device, program, executable, parameters: None, outputs })
     }
 
-    fn run(&mut self, store: &Store<T>, run: &Run<'_, T>) -> Result<(), DeviceError> {
+    fn run(&mut self, store: &Store<T>, run: &Run<'_, T>, kept: &[&str]) -> Result<(), DeviceError> {
         let narrow = |values: &[T]| -> Vec<f32> { values.iter().map(|v| v.to_f64() as f32).collect() };
         if self.parameters.as_ref().is_none_or(|(version, _)| *version != store.version()) {
             self.parameters = None;
             self.parameters = Some((store.version(), CudaStore::upload(&self.device, &store.convert())?));
         }
         let Some((_, parameters)) = &mut self.parameters else { unreachable!("uploaded above") };
-        let inputs: Vec<(&str, Vec<f32>)> = run.inputs.iter().map(|(name, v)| (*name, narrow(v))).collect();
+        let new = run.inputs.iter().filter(|(name, _)| !kept.contains(name));
+        let inputs: Vec<(&str, Vec<f32>)> = new.map(|(name, v)| (*name, narrow(v))).collect();
         let inputs: Vec<(&str, &[f32])> = inputs.iter().map(|(name, v)| (*name, &v[..])).collect();
         // All data sets of our programs are indexed by the same batch.
         let batch: &[u32] = run.indices.first().map_or(&[], |(_, rows)| *rows);
@@ -255,7 +271,8 @@ impl<T: Real> CudaRunner<T> {
         let indices: Vec<(&str, CudaIndices<'_>)> =
             run.indices.iter().map(|(name, _)| (*name, CudaIndices::Host(&places))).collect();
         let Run { rows, seed, step, row_offset, .. } = *run;
-        let run = CudaRun { rows, inputs: &inputs, data: &data, indices: &indices, seed, step, row_offset };
+        let (inputs, data, indices) = (&inputs, &data, &indices);
+        let run = CudaRun { rows, inputs, kept, data, indices, seed, step, row_offset };
         self.executable.run(parameters, &run)?;
         for (name, values) in &mut self.outputs {
             let found = self.executable.output(name)?;

@@ -138,7 +138,7 @@ impl Ours {
             indices: &[("batch", CudaIndices::Device(&self.index, 0))],
             seed: 7,
             step: self.step,
-            row_offset: 0,
+            ..CudaRun::default()
         };
         self.executable.run(&mut self.store, &run).expect("the run is complete");
     }

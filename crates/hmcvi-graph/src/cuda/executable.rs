@@ -47,8 +47,10 @@ pub struct CudaExecutable {
     table_of: u64,
     words: CudaSlice<u64>,
     small_inputs: Vec<Option<usize>>,
-    /// Inputs and indices that are copied with every run.
+    /// Inputs and indices that are copied with runs.
     inputs: Vec<Option<CudaSlice<f32>>>,
+    /// Values that each input had when it was last copied.
+    copied: Vec<usize>,
     indices: Vec<CudaSlice<u32>>,
     constants: Vec<CudaSlice<f32>>,
     outputs: Vec<CudaSlice<f32>>,
@@ -148,6 +150,7 @@ impl CudaExecutable {
             table_of: 0,
             words: device.zeros(RUN_WORDS)?,
             inputs: plan.inputs.iter().zip(&small_inputs).map(given).collect::<Result<_, CudaError>>()?,
+            copied: vec![0; plan.inputs.len()],
             indices: plan.indices.iter().map(|_| device.zeros(whole)).collect::<Result<_, _>>()?,
             constants: plan.constants.iter().map(values).collect::<Result<_, _>>()?,
             outputs: plan.outputs.iter().map(|o| device.zeros(len(o))).collect::<Result<_, _>>()?,
@@ -235,9 +238,14 @@ impl CudaExecutable {
             run.rows as u64 | (slot as u64) << 32,
         ]);
         for (i, input) in plan.inputs.iter().enumerate() {
-            let values = find("input", &input.name, run.inputs)?;
             let rows = if input.shape.is_batch() { run.rows } else { input.shape.fixed_rows() };
-            check_size("input", &input.name, values.len(), rows * input.shape.cols)?;
+            let expected = rows * input.shape.cols;
+            if run.kept.contains(&&*input.name) {
+                check_size("input", &input.name, self.copied[i], expected)?;
+                continue;
+            }
+            let values = find("input", &input.name, run.inputs)?;
+            check_size("input", &input.name, values.len(), expected)?;
             if let Some(at) = self.small_inputs[i] {
                 for (j, x) in values.iter().enumerate() {
                     words.0[at + j / 2] |= u64::from(x.to_bits()) << (32 * (j % 2));
@@ -314,10 +322,12 @@ impl CudaExecutable {
 
     /// Copies inputs and indices that have memory of their own.
     fn copy_inputs(&mut self, run: &CudaRun<'_>) -> Result<(), CudaError> {
-        for (input, memory) in self.plan.inputs.iter().zip(&mut self.inputs) {
-            if let Some(memory) = memory {
+        let places = self.inputs.iter_mut().zip(&mut self.copied);
+        for (input, (memory, copied)) in self.plan.inputs.iter().zip(places) {
+            if let Some(memory) = memory.as_mut().filter(|_| !run.kept.contains(&&*input.name)) {
                 let values = find("input", &input.name, run.inputs)?;
                 self.device.stream.memcpy_htod(values, &mut memory.slice_mut(..values.len()))?;
+                *copied = values.len();
             }
         }
         for (name, memory) in self.plan.indices.iter().zip(&mut self.indices) {

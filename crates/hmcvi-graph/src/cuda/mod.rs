@@ -96,6 +96,9 @@ pub struct CudaRun<'r> {
     pub rows: usize,
     /// Values of the inputs, by name.
     pub inputs: &'r [(&'r str, &'r [f32])],
+    /// Inputs that are what they were in the last run, which had as many rows: they are not copied again, and need
+    /// not be given.
+    pub kept: &'r [&'r str],
     /// Data sets of bytes, by name.
     pub data: &'r [(&'r str, &'r CudaData)],
     /// Indices into data sets, by name, one for each row of the batch.

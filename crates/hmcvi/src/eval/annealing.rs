@@ -108,10 +108,18 @@ pub struct Annealer<T: Real> {
     look: Runner<T>,
     /// The encoder's Gaussian.
     encode: Runner<T>,
+    /// Number of the walkers that were made last, and of those that made the last transition.
+    made: u64,
+    moved: u64,
 }
+
+/// Inputs of transitions that are the same in all of some walkers.
+const LASTING: [&str; 4] = ["x", "start_mean", "start_log_variance", "log_variance"];
 
 /// Chains of some data points: row `i · chains + c` is chain `c` of data point `i`.
 pub(super) struct Walkers<T> {
+    /// Which ones they are, of all that an annealer has made.
+    number: u64,
     pub(super) rows: usize,
     /// Number of the first row among those of all data points, which gives every chain its own draws.
     first_row: u64,
@@ -157,6 +165,8 @@ impl<T: Real> Annealer<T> {
             step: device.prepare(&step_program(model, options.leapfrog_steps)?, rows)?,
             look: device.prepare(&look_program(model)?, rows)?,
             encode: device.prepare(&encode_program(model)?, rows)?,
+            made: 0,
+            moved: 0,
         })
     }
 
@@ -205,7 +215,9 @@ impl<T: Real> Annealer<T> {
             *z = *mean + T::from_f64((0.5 * log_variance.to_f64()).exp()) * *z;
         }
         let column = || vec![T::default(); rows];
+        self.made += 1;
         let mut walkers = Walkers {
+            number: self.made,
             rows,
             first_row,
             x: repeated(x, self.observed),
@@ -260,7 +272,11 @@ impl<T: Real> Annealer<T> {
             ("beta", &beta),
         ];
         let row_offset = w.first_row;
-        self.step.run(store, &Run { rows: w.rows, inputs, seed, step, row_offset, ..Run::default() })?;
+        let run = Run { rows: w.rows, inputs, seed, step, row_offset, ..Run::default() };
+        let kept: &[&str] = if self.moved == w.number { &LASTING } else { &[] };
+        self.moved = 0;
+        self.step.run_keeping(store, &run, kept)?;
+        self.moved = w.number;
         let output = |name| self.step.output(name).expect("the program has this output");
         w.z.copy_from_slice(output("z"));
         w.log_joint.copy_from_slice(output("log_joint"));

@@ -345,7 +345,7 @@ impl OnCuda {
             indices: &[("batch", CudaIndices::Device(&self.order, part.start))],
             seed: self.seeds.0,
             step,
-            row_offset: 0,
+            ..CudaRun::default()
         };
         self.training.run(&mut self.store, &run).map_err(crate::device::DeviceError::from)?;
         self.queued[0] += 1;
@@ -361,6 +361,7 @@ impl OnCuda {
             seed: self.seeds.1,
             step: draw as u64,
             row_offset: part.start as u64,
+            ..CudaRun::default()
         };
         self.evaluation.run(&mut self.store, &run).map_err(crate::device::DeviceError::from)?;
         self.queued[1] += 1;
