@@ -124,7 +124,7 @@ impl Row {
         match self.paper.latent {
             2 => AnnealingOptions {
                 start: AnnealingStart::Prior,
-                temperatures: 8000,
+                temperatures: 16_000,
                 ..AnnealingOptions::default()
             },
             _ => AnnealingOptions::default(),
