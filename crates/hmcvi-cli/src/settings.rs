@@ -7,7 +7,7 @@ use hmcvi::config::{PAPER_TABLE, PaperRow, RunSpec, preset};
 use hmcvi::data::Dataset;
 use hmcvi::device::Device;
 use hmcvi::run::{Builtin, Checkpoint, RunDirectory, Which, open_data};
-use hmcvi::train::averaged;
+use hmcvi::train::learnt;
 
 use crate::Context;
 use crate::arguments::{DeviceName, Machine, Trained};
@@ -134,7 +134,7 @@ pub(crate) fn open_model(
         Some(path) => {
             let directory = RunDirectory::open(path)?;
             let (spec, mut checkpoint) = (directory.spec()?, directory.checkpoint(which)?);
-            checkpoint.store = averaged(&checkpoint.store);
+            checkpoint.store = learnt(&checkpoint.store);
             let known = directory.info().ok().map(|info| info.data_sha256);
             (Some(directory), spec, checkpoint, known)
         }

@@ -98,7 +98,12 @@ fn a_full_disk_leaves_the_earlier_checkpoint_and_says_what_to_do() {
         assert_eq!(output.status.code(), Some(1), "limit {limit} kB: {said}");
         assert!(said.contains("cannot write") && said.contains("hmcvi resume"), "limit {limit} kB: {said}");
         assert!(bytes(&sandbox, "run/last.safetensors") == last, "limit {limit} kB");
-        assert!(bytes(&sandbox, "run/best.safetensors") == best, "limit {limit} kB");
+        // The best one is written first, and is smaller: where there is room for it, it may be that of a later epoch.
+        assert!(
+            bytes(&sandbox, "run/best.safetensors") == best || limit * 1024 > best.len(),
+            "limit {limit} kB"
+        );
+        sandbox.succeed(&["eval", "run", "--checkpoint", "best", "--samples", "1", "--quiet"]);
         let left = fs::read_dir(sandbox.path().join("run")).expect("a folder");
         let left: Vec<_> = left.flatten().map(|e| e.file_name()).collect();
         let temporary = |name: &std::ffi::OsString| name.to_string_lossy().starts_with(".hmcvi-");

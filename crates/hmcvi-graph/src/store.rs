@@ -43,6 +43,12 @@ impl<T: Real> Store<T> {
         Store { tensors: BTreeMap::new(), version: 0 }
     }
 
+    /// Removes the tensors of other names than these.
+    pub fn retain(&mut self, keep: impl Fn(&str) -> bool) {
+        self.tensors.retain(|name, _| keep(name));
+        self.changed();
+    }
+
     /// A number that changes whenever the tensors may have changed: equal numbers mean equal tensors. Copies on other
     /// devices are kept up to date by it.
     pub fn version(&self) -> u64 {

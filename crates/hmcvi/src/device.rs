@@ -1,6 +1,6 @@
 //! Choose where programs run: on the processor, or on a graphics card.
 
-use crate::train::TrainError;
+use crate::train::{TrainError, is_adam_state};
 use hmcvi_graph::{CpuOptions, Executable, Program, Real, Run, RunError, Store};
 
 #[cfg(feature = "cuda")]
@@ -107,7 +107,7 @@ impl Device {
         };
         let (here, there) = (train(self)?, train(&Device::cpu(1))?);
         let mut worst: f64 = 0.0;
-        for (name, tensor) in there.iter().filter(|(name, _)| !name.starts_with("adam.")) {
+        for (name, tensor) in there.iter().filter(|(name, _)| !is_adam_state(name)) {
             let other = here.get(name).map_or(&[][..], |t| &t.values);
             let size = tensor.values.iter().fold(1e-6, |m: f64, v| m.max(f64::from(v.abs())));
             let pairs = tensor.values.iter().zip(other);

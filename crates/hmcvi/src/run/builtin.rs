@@ -19,6 +19,7 @@ use super::checkpoint::{Checkpoint, KEY, Which};
 use super::directory::RunDirectory;
 use super::error::DirectoryError;
 use crate::config::RunSpec;
+use crate::train::learnt;
 
 /// Names of the files.
 const CONFIG: &str = "config.toml";
@@ -87,14 +88,12 @@ pub fn export_model(run: &RunDirectory, folder: &Path) -> Result<usize, Director
     spec.data.source = "embedded".into();
     spec.train.init_from = None;
 
-    let mut store = Store::<f32>::new();
     let tensors = |source: RunError| DirectoryError::Tensors { file: folder.join(PARAMETERS), source };
-    for (name, t) in checkpoint.store.iter().filter(|(name, _)| !name.starts_with("adam.")) {
-        store.insert(name, t.rows, t.cols, t.values.clone()).map_err(tensors)?;
-    }
     let info = CheckpointInfo { schema: CHECKPOINT_SCHEMA, ..checkpoint.info.clone() };
     let text = serde_json::to_string(&info).expect("numbers become JSON");
-    let bytes = store.to_half_safetensors(&BTreeMap::from([(KEY.to_string(), text)])).map_err(tensors)?;
+    let bytes = learnt(&checkpoint.store)
+        .to_half_safetensors(&BTreeMap::from([(KEY.to_string(), text)]))
+        .map_err(tensors)?;
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     let packed = encoder.write_all(&bytes).and_then(|()| encoder.finish());
     let packed = packed.map_err(|e| DirectoryError::io(&folder.join(PARAMETERS), "pack", e))?;

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::atomic;
 use super::error::DirectoryError;
-use crate::train::averaged;
+use crate::train::learnt;
 
 /// Key of the checkpoint's description in the metadata. There is one key only because the order of
 /// several would not be fixed, and with it the bytes of the file.
@@ -122,7 +122,7 @@ fn read_tensors(path: &Path) -> Result<(Store<f32>, BTreeMap<String, String>), D
 }
 
 /// Tensors to begin with, from a run directory (its best checkpoint, else its last) or from any
-/// safetensors file. Where parameters were averaged, they are the averages.
+/// safetensors file. Where parameters were averaged, they are the averages. What only training needs is left out.
 pub fn load_initial(from: &Path) -> Result<Store<f32>, DirectoryError> {
     let path: PathBuf = match from.is_dir() {
         true if from.join(files::BEST).is_file() => from.join(files::BEST),
@@ -132,5 +132,5 @@ pub fn load_initial(from: &Path) -> Result<Store<f32>, DirectoryError> {
     if !path.is_file() {
         return Err(DirectoryError::NoCheckpoint(path));
     }
-    Ok(averaged(&read_tensors(&path)?.0))
+    Ok(learnt(&read_tensors(&path)?.0))
 }

@@ -14,7 +14,7 @@ pub(super) fn text(path: &Path, spec: &RunSpec) -> String {
          run.json           version, command, device, data and its SHA-256\n\
          metrics.jsonl      one line of JSON for every epoch\n\
          last.safetensors   parameters and optimiser state after the last epoch\n\
-         best.safetensors   the same for the epoch with the best validation bound\n\
+         best.safetensors   parameters of the epoch with the best validation bound\n\
          summary.json       the outcome of training\n\
          evaluation.json    bound and likelihood, after `hmcvi eval`; image by image in evaluation-images.jsonl\n\
          report.html        all of it as a page, after `hmcvi report`; its data in report.json\n\n\

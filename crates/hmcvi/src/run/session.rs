@@ -13,7 +13,7 @@ use super::lock::Lock;
 use crate::config::RunSpec;
 use crate::data::Dataset;
 use crate::device::Device;
-use crate::train::{Batch, Observer, TrainError, Trainer, averaged};
+use crate::train::{Batch, Observer, TrainError, Trainer, learnt};
 use crate::turns::Turn;
 
 /// A training that cannot begin or go on.
@@ -221,7 +221,7 @@ impl Session {
             let best = self.note(&epoch);
             if best {
                 let Checkpoint { store, info } = self.checkpoint()?;
-                self.best = Some(Checkpoint { store: averaged(&store), info });
+                self.best = Some(Checkpoint { store: learnt(&store), info });
             }
             self.directory.append_epoch(&epoch)?;
             watch.epoch(&epoch, best);

@@ -33,6 +33,11 @@ fn state_name(kind: &str, name: &str) -> String {
     format!("adam.{kind}.{name}")
 }
 
+/// Whether a tensor of a training is Adam's.
+pub(crate) fn is_adam_state(name: &str) -> bool {
+    name.starts_with("adam.")
+}
+
 fn rows(x: Expr<'_>) -> usize {
     match x.shape().rows {
         Rows::Fixed(n) => n,

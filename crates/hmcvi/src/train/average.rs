@@ -7,6 +7,8 @@
 
 use hmcvi_graph::{CompileError, Expr, Graph, Program, Real, Rows, Store};
 
+use super::adam::is_adam_state;
+
 /// Before the name of a parameter, that of its average.
 pub(super) const PREFIX: &str = "average.";
 
@@ -41,6 +43,13 @@ pub(super) fn add_averages<T: Real>(store: &mut Store<T>, parameters: &[(String,
         let (rows, cols, values) = (tensor.rows, tensor.cols, tensor.values.clone());
         store.insert(&average, rows, cols, values).expect("the sizes are those of the parameter");
     }
+}
+
+/// What a training has learnt: [`averaged`] parameters, without the optimiser's state.
+pub fn learnt<T: Real>(store: &Store<T>) -> Store<T> {
+    let mut parameters = averaged(store);
+    parameters.retain(|name| !is_adam_state(name));
+    parameters
 }
 
 /// The parameters that a training stands for: their averages, where it has some, in their place.

@@ -9,8 +9,9 @@ mod schedule;
 mod sums;
 mod trainer;
 
+pub(crate) use adam::is_adam_state;
 pub use adam::{Adam, Update, adam_updates, add_adam_state};
-pub use average::averaged;
+pub use average::{averaged, learnt};
 pub use objective::Objective;
 pub use schedule::{Schedule, ScheduleKind};
 pub use trainer::{Batch, Observer, TrainError, Trainer};
