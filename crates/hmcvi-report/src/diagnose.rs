@@ -55,9 +55,9 @@ pub fn diagnose(
         Some(e) => {
             all.extend(outdated(place, summary, e));
             all.extend(dimensions(e));
-            all.extend(importance(place, e));
+            all.extend(importance(place, settings, e));
             all.extend(quadrature(place, e));
-            all.extend(annealing(place, e));
+            all.extend(annealing(place, settings, e));
             all.extend(gap(place, e));
             all.extend(posterior(e));
             all.extend(reverse(e));
@@ -260,7 +260,17 @@ fn dimensions(e: &Evaluation) -> Option<Finding> {
     })
 }
 
-fn importance(place: &str, e: &Evaluation) -> Option<Finding> {
+/// Whether latent dimensions are so few that the prior's draws come near to every posterior, which may have several modes.
+fn is_small(settings: &RunSettings) -> bool {
+    settings.latent <= 3
+}
+
+/// A proposal that misses less than a Gaussian.
+fn wider_proposal(settings: &RunSettings) -> &'static str {
+    if is_small(settings) { "--proposal defensive" } else { "--proposal student-t --proposal-scale 1.5" }
+}
+
+fn importance(place: &str, settings: &RunSettings, e: &Evaluation) -> Option<Finding> {
     let s = e.importance_sampling.as_ref()?;
     let share = s.effective_sample_size / s.samples as f64;
     let numbers = format!(
@@ -277,7 +287,9 @@ fn importance(place: &str, e: &Evaluation) -> Option<Finding> {
             meaning: "the proposal misses a part of the posterior: the likelihood is probably larger than estimated, and its \
                       standard error says nothing about that".into(),
             action: format!(
-                "hmcvi eval {place} --proposal student-t --proposal-scale 1.5, and compare with --ais 100 --bdmc 100"
+                "hmcvi eval {place} {}, and compare with --ais 100 --bdmc 100{}",
+                wider_proposal(settings),
+                if is_small(settings) { " --start prior" } else { "" },
             ),
         }
     } else {
@@ -337,7 +349,7 @@ fn quadrature(place: &str, e: &Evaluation) -> Option<Finding> {
     }
 }
 
-fn annealing(place: &str, e: &Evaluation) -> Option<Finding> {
+fn annealing(place: &str, settings: &RunSettings, e: &Evaluation) -> Option<Finding> {
     let above = e.annealing.as_ref()?.above_importance_sampling?;
     let numbers = format!(
         "annealing is above importance sampling by {:.3} +- {:.3} nats",
@@ -350,7 +362,8 @@ fn annealing(place: &str, e: &Evaluation) -> Option<Finding> {
             finding: numbers,
             meaning: "importance sampling underestimates the likelihood by at least that much".into(),
             action: format!(
-                "report the annealed estimate, or `hmcvi eval {place} --proposal student-t --samples 50000`"
+                "report the annealed estimate, or `hmcvi eval {place} {} --samples 50000`",
+                wider_proposal(settings)
             ),
         }
     } else {
@@ -371,8 +384,9 @@ fn gap(place: &str, e: &Evaluation) -> Option<Finding> {
             finding: numbers,
             meaning: "annealing is too fast: its estimates can be wrong by as much".into(),
             action: format!(
-                "hmcvi eval {place} --bdmc {} --temperatures {}",
+                "hmcvi eval {place} --bdmc {} --start {} --temperatures {}",
                 b.points,
+                b.settings.start,
                 4 * b.settings.temperatures
             ),
         }

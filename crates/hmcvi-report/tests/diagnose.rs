@@ -142,7 +142,7 @@ fn good() -> Run {
         skipped: 0,
         finished: true,
     };
-    let settings = RunSettings { longest_gradient: 300.0, ..RunSettings::default() };
+    let settings = RunSettings { latent: 20, longest_gradient: 300.0, ..RunSettings::default() };
     Run { settings, epochs: (1..=10).map(epoch).collect(), summary, evaluation: Some(evaluation) }
 }
 
@@ -224,6 +224,19 @@ fn each_trouble_is_found_by_its_name() {
         let mut run = good();
         spoil(&mut run);
         assert_eq!(found(&run), [(about.to_string(), level)]);
+    }
+}
+
+#[test]
+fn where_dimensions_are_few_the_prior_is_what_misses_nothing() {
+    let mut run = good();
+    evaluation(&mut run).importance_sampling.as_mut().expect("there").k_hat_high = 0.3;
+    for (latent, advice) in [(2, "--proposal defensive"), (20, "--proposal student-t")] {
+        run.settings.latent = latent;
+        let findings = diagnose("runs/a", &run.settings, &run.epochs, None, run.evaluation.as_ref());
+        let said = &findings.iter().find(|f| f.about == "k-hat").expect("there").action;
+        assert!(said.contains(advice), "{said}");
+        assert_eq!(said.contains("--start prior"), latent == 2, "{said}");
     }
 }
 
