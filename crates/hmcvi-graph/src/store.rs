@@ -43,7 +43,7 @@ impl<T: Real> Store<T> {
         Store { tensors: BTreeMap::new(), version: 0 }
     }
 
-    /// Removes the tensors of other names than these.
+    /// Keeps only the tensors with names for which `keep` is true.
     pub fn retain(&mut self, keep: impl Fn(&str) -> bool) {
         self.tensors.retain(|name, _| keep(name));
         self.changed();
