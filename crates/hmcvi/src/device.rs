@@ -185,14 +185,14 @@ impl<T: Real> Runner<T> {
         &mut self,
         store: &mut Store<T>,
         run: &Run<'_, T>,
-        #[cfg_attr(
-            not(feature = "cuda"),
-            expect(unused_variables, reason = "a processor reads inputs in place")
-        )]
         kept: &[&str],
     ) -> Result<(), DeviceError> {
         match self {
-            Runner::Cpu(executable) => Ok(executable.run(store, run)?),
+            Runner::Cpu(executable) => {
+                // A processor reads inputs in place.
+                let _ = kept;
+                Ok(executable.run(store, run)?)
+            }
             #[cfg(feature = "cuda")]
             Runner::Cuda(runner) => runner.run(store, run, kept),
         }

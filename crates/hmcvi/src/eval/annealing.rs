@@ -95,6 +95,8 @@ pub(super) const ROWS: usize = 1024;
 const STREAM_START: u16 = 8;
 const STREAM_MOMENTUM: u16 = 9;
 const STREAM_ACCEPT: u16 = 10;
+/// Inputs that are the same in all transitions of some walkers; the images among them are most of what a transition reads.
+const LASTING: [&str; 4] = ["x", "start_mean", "start_log_variance", "log_variance"];
 
 /// Moves chains of many data points together.
 pub struct Annealer<T: Real> {
@@ -112,9 +114,6 @@ pub struct Annealer<T: Real> {
     made: u64,
     moved: u64,
 }
-
-/// Inputs of transitions that are the same in all of some walkers.
-const LASTING: [&str; 4] = ["x", "start_mean", "start_log_variance", "log_variance"];
 
 /// Chains of some data points: row `i · chains + c` is chain `c` of data point `i`.
 pub(super) struct Walkers<T> {
