@@ -7,6 +7,7 @@ mod commands;
 mod events;
 mod failure;
 mod interrupt;
+mod output;
 mod progress;
 mod settings;
 mod source;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use hmcvi::data::{fixed_draw, write_npy};
+use hmcvi::data::fixed_draw;
 use hmcvi::eval::{BoundEvaluator, TEST_SEED};
 use serde::Serialize;
 
@@ -11,6 +11,7 @@ use crate::Context;
 use crate::arguments::{SplitName, Trained};
 use crate::commands::eval::first;
 use crate::failure::Failure;
+use crate::output::Outputs;
 use crate::settings::open_trained;
 
 /// What was typed.
@@ -21,6 +22,9 @@ pub(crate) struct Arguments {
     /// Folder for the files
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
+    /// Replace files that exist
+    #[arg(long)]
+    force: bool,
     /// Images to encode
     #[arg(long, value_enum, default_value_t = SplitName::Test)]
     split: SplitName,
@@ -35,6 +39,10 @@ pub(crate) struct Arguments {
     seed: u64,
 }
 
+/// The files that are written; labels only where the data has them.
+const FILES: [&str; 5] = ["z0.npy", "zT.npy", "encoder_mean.npy", "encoder_log_variance.npy", LABELS];
+const LABELS: &str = "labels.npy";
+
 /// A file and the shape of what it holds.
 #[derive(Serialize)]
 struct Written {
@@ -45,6 +53,9 @@ struct Written {
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
     let mut model = open_trained(context, &arguments.trained)?;
     let images = first(model.data.images(arguments.split.into()), arguments.limit)?;
+    let names = FILES.iter().filter(|name| **name != LABELS || images.labels().is_some());
+    let outputs = Outputs::claim(names.map(|name| arguments.out.join(name)), arguments.force)?;
+    outputs.spare(&model.spec.data.source)?;
     let (spec, n, d) = (&model.spec, images.len(), model.spec.model.latent);
     let binary = fixed_draw(&images, spec.data.binarisation, spec.data.pixel_scale, TEST_SEED, 0);
     let mut evaluator = BoundEvaluator::new(spec, images.pixels(), &model.device)?;
@@ -61,24 +72,22 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
         last = Some(chains);
     }
     let last = last.unwrap_or_default();
-    std::fs::create_dir_all(&arguments.out)
-        .map_err(|e| Failure::Other(format!("cannot create the folder {}: {e}", arguments.out.display())))?;
     let draws = arguments.draws as usize;
-    let arrays: [(&str, Vec<usize>, &[f32]); 4] = [
-        ("z0.npy", vec![draws, n, d], &start),
-        ("zT.npy", vec![draws, n, d], &end),
-        ("encoder_mean.npy", vec![n, d], &last.encoder_mean),
-        ("encoder_log_variance.npy", vec![n, d], &last.encoder_log_variance),
+    let arrays: [(Vec<usize>, &[f32]); 4] = [
+        (vec![draws, n, d], &start),
+        (vec![draws, n, d], &end),
+        (vec![n, d], &last.encoder_mean),
+        (vec![n, d], &last.encoder_log_variance),
     ];
     let mut written = Vec::new();
-    for (name, shape, values) in arrays {
+    for (name, (shape, values)) in FILES.iter().zip(arrays) {
         let file = arguments.out.join(name);
-        write_npy(&file, &shape, values)?;
+        outputs.write_npy(&file, &shape, values)?;
         written.push(Written { file, shape });
     }
     if let Some(labels) = images.labels() {
-        let file = arguments.out.join("labels.npy");
-        write_npy(&file, &[n], labels)?;
+        let file = arguments.out.join(LABELS);
+        outputs.write_npy(&file, &[n], labels)?;
         written.push(Written { file, shape: vec![n] });
     }
     if context.terminal.json {

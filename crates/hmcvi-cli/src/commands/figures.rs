@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::Context;
 use crate::arguments::{Data, Machine};
 use crate::failure::Failure;
+use crate::output::Outputs;
 use crate::settings::{Model, open_model};
 
 /// What was typed.
@@ -36,7 +37,7 @@ pub(crate) struct Arguments {
     /// Seed of all draws
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Replace figures that are there
+    /// Replace files that exist
     #[arg(long)]
     force: bool,
     #[command(flatten)]
@@ -75,12 +76,12 @@ struct Made {
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
     let wanted: Vec<u8> =
         (1..=8).filter(|n| arguments.only.is_empty() || arguments.only.contains(n)).collect();
-    check_free(arguments, &wanted)?;
+    let files = wanted.iter().flat_map(|n| ENDS.map(|end| file(arguments, *n, end)));
+    let outputs = Outputs::claim(files, arguments.force)?;
     let run = (arguments.model != Path::new(Builtin::NAME)).then_some(arguments.model.as_path());
     let data = arguments.data.data.as_deref();
     let mut model = open_model(context, run, Which::Best, data, &arguments.machine)?;
-    std::fs::create_dir_all(&arguments.out)
-        .map_err(|e| Failure::Other(format!("cannot create the folder {}: {e}", arguments.out.display())))?;
+    outputs.spare(&model.spec.data.source)?;
     let mut all = Vec::new();
     for number in wanted {
         if context.interrupt.requested() {
@@ -88,7 +89,8 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
         }
         let name = NAMES[usize::from(number) - 1];
         let start = Instant::now();
-        let made = make(number, &mut model, arguments).and_then(|made| write(arguments, number, &made));
+        let made =
+            make(number, &mut model, arguments).and_then(|made| write(arguments, &outputs, number, &made));
         let files = made.map_err(|failure| failure.about(&format!("figure {number} ({name})")))?;
         let seconds = start.elapsed().as_secs_f64();
         context.terminal.say(&format!("figure {number} of 8: {name}, {seconds:.1} s"));
@@ -103,17 +105,6 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
 
 fn file(arguments: &Arguments, number: u8, end: &str) -> PathBuf {
     arguments.out.join(format!("{number}-{}.{end}", NAMES[usize::from(number) - 1]))
-}
-
-fn check_free(arguments: &Arguments, wanted: &[u8]) -> Result<(), Failure> {
-    let files = wanted.iter().flat_map(|n| ENDS.map(|end| file(arguments, *n, end)));
-    match files.into_iter().find(|file| file.exists()) {
-        Some(file) if !arguments.force => Err(Failure::Usage(format!(
-            "{} is there already; choose another place with --out, or give --force to replace it",
-            file.display()
-        ))),
-        _ => Ok(()),
-    }
 }
 
 /// A drawing and its data as JSON.
@@ -166,14 +157,18 @@ fn motion(settings: &MotionSettings) -> Result<Drawn, Failure> {
     Ok((drawing::motion(&data), serde_json::to_string(&data)))
 }
 
-fn write(arguments: &Arguments, number: u8, (scene, data): &Drawn) -> Result<Vec<PathBuf>, Failure> {
+fn write(
+    arguments: &Arguments,
+    outputs: &Outputs,
+    number: u8,
+    (scene, data): &Drawn,
+) -> Result<Vec<PathBuf>, Failure> {
     let json = data.as_ref().map_err(|e| Failure::Other(e.to_string()))?;
     let contents = [scene.to_svg().into_bytes(), scene.to_png()?, format!("{json}\n").into_bytes()];
     let mut files = Vec::new();
     for (end, bytes) in ENDS.iter().zip(contents) {
         let file = file(arguments, number, end);
-        std::fs::write(&file, bytes)
-            .map_err(|e| Failure::Other(format!("cannot write {}: {e}", file.display())))?;
+        outputs.write(&file, &bytes)?;
         files.push(file);
     }
     Ok(files)

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use hmcvi::data::write_npy;
 use hmcvi::eval::prior_draws;
 use hmcvi::hmc::diagnostics::summary;
 use hmcvi::hmc::{Sampler, SamplerSettings, Samples};
@@ -12,8 +11,8 @@ use hmcvi_report::{Align, Table};
 use serde::Serialize;
 
 use crate::Context;
-use crate::commands::sample::make_folder;
 use crate::failure::Failure;
+use crate::output::Outputs;
 
 /// What was typed.
 #[derive(Debug, Args)]
@@ -45,6 +44,9 @@ pub(crate) struct Arguments {
     /// Write all positions to this .npy file, [steps, chains, 2]
     #[arg(long, value_name = "FILE.npy")]
     out: Option<PathBuf>,
+    /// Replace files that exist
+    #[arg(long)]
+    force: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -95,6 +97,7 @@ struct Coordinate {
 }
 
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
+    let outputs = Outputs::claim(arguments.out.clone(), arguments.force)?;
     let landscape = Landscape::from(arguments.landscape);
     let Arguments { step_size, leapfrog_steps, alpha, seed, .. } = *arguments;
     let settings = SamplerSettings { step_size, leapfrog_steps, alpha, seed, ..SamplerSettings::default() };
@@ -117,8 +120,7 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
         coordinates,
     };
     if let Some(file) = &arguments.out {
-        make_folder(file)?;
-        write_npy(file, &[steps, chains, 2], &samples.positions[warmup * chains * 2..])?;
+        outputs.write_npy(file, &[steps, chains, 2], &samples.positions[warmup * chains * 2..])?;
     }
     if context.terminal.json {
         return context.terminal.print_json(&found);

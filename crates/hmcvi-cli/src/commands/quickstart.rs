@@ -15,6 +15,7 @@ use super::train::{begin, conclude};
 use crate::Context;
 use crate::arguments::Machine;
 use crate::failure::Failure;
+use crate::output::Outputs;
 use crate::progress::{Judging, Parts, Training};
 use crate::settings::open_device;
 
@@ -29,7 +30,7 @@ pub(crate) struct Arguments {
     /// Folder for the runs and figures
     #[arg(long, default_value = "runs/quickstart", value_name = "DIR")]
     out: PathBuf,
-    /// Replace what an earlier quickstart left there
+    /// Replace what an earlier quickstart wrote there
     #[arg(long)]
     force: bool,
     /// Seed of all random numbers
@@ -64,6 +65,7 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
     for (folder, _) in [START, BASIC, HMCVI] {
         RunDirectory::check_free(&arguments.out.join(folder), arguments.force)?;
     }
+    let outputs = Outputs::claim(figures::files(&arguments.out), arguments.force)?;
     for ((folder, name), spec) in &runs {
         let chain = spec.chain;
         context.terminal.say(&format!(
@@ -74,7 +76,7 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
     }
     let basic = judge_run(context, (arguments, &device), BASIC, &data)?;
     let hmcvi = judge_run(context, (arguments, &device), HMCVI, &data)?;
-    figures::draw(&arguments.out, &data, [&basic, &hmcvi], &device)?;
+    figures::draw((&arguments.out, &outputs), &data, [&basic, &hmcvi], &device)?;
     let comparison = compare::compare(&basic, &hmcvi, clock.elapsed().as_secs_f64());
     if context.terminal.json {
         return context.terminal.print_json(&comparison);

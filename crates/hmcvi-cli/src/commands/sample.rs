@@ -1,9 +1,9 @@
 //! Draw images from the prior of a trained model, or reconstruct test images with it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
-use hmcvi::data::{fixed_draw, write_npy};
+use hmcvi::data::fixed_draw;
 use hmcvi::eval::{BoundEvaluator, Decoder, TEST_SEED, prior_draws};
 use hmcvi_report::GreyGrid;
 use serde::Serialize;
@@ -12,6 +12,7 @@ use crate::Context;
 use crate::arguments::Trained;
 use crate::commands::eval::first;
 use crate::failure::Failure;
+use crate::output::Outputs;
 use crate::settings::{Model, open_trained};
 
 /// What was typed.
@@ -25,6 +26,9 @@ pub(crate) struct Arguments {
     /// PNG file; the values go beside it as .npy
     #[arg(long, default_value = "samples.png", value_name = "FILE.png")]
     out: PathBuf,
+    /// Replace files that exist
+    #[arg(long)]
+    force: bool,
     /// Reconstruct test images: the image, then from the draw before and from the draw after the HMC steps
     #[arg(long)]
     reconstruct: bool,
@@ -46,31 +50,23 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
         let text = format!("`--out` is {}, but must be the name of a .png file", arguments.out.display());
         return Err(Failure::Usage(text));
     }
+    let values_file = arguments.out.with_extension("npy");
+    let outputs = Outputs::claim([arguments.out.clone(), values_file.clone()], arguments.force)?;
     let mut model = open_trained(context, &arguments.trained)?;
+    outputs.spare(&model.spec.data.source)?;
     let (height, width) = (model.data.train().height(), model.data.train().width());
     let (values, mut shape, columns) = match arguments.reconstruct {
         true => reconstructions(&mut model, arguments.count as usize, arguments.seed)?,
         false => prior(&mut model, arguments.count as usize, arguments.seed)?,
     };
     shape.extend([height, width]);
-    let values_file = arguments.out.with_extension("npy");
-    make_folder(&arguments.out)?;
-    write_npy(&values_file, &shape, &values)?;
-    GreyGrid { height, width, columns, zoom: 2, values }.save(&arguments.out)?;
+    outputs.write_npy(&values_file, &shape, &values)?;
+    outputs.write(&arguments.out, &GreyGrid { height, width, columns, zoom: 2, values }.png()?)?;
     let written = Written { image: arguments.out.clone(), values: values_file, shape };
     if context.terminal.json {
         return context.terminal.print_json(&written);
     }
     context.terminal.print(&format!("{}\n{}\n", written.image.display(), written.values.display()))
-}
-
-/// Makes the folder of a file.
-pub(crate) fn make_folder(file: &Path) -> Result<(), Failure> {
-    match file.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => std::fs::create_dir_all(folder)
-            .map_err(|e| Failure::Other(format!("cannot create the folder {}: {e}", folder.display()))),
-        _ => Ok(()),
-    }
 }
 
 /// Values, their shape without that of an image, and images in a row.

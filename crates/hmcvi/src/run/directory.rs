@@ -52,8 +52,13 @@ impl RunDirectory {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             Err(e) => return Err(DirectoryError::io(path, "open", e)),
         };
-        // Files of ours without settings are what is left of a run that ended before it began.
-        let ours = |name: &str| name == files::LOCK || belongs(name) || name.starts_with(atomic::TEMPORARY);
+        // What is left of a run that ended before it began: settings make it a run, and are written after its record.
+        let began = || RunDirectory { path: path.into() }.info().is_ok();
+        let ours = |name: &str| match name {
+            files::LOCK => Lock::is_ours(path),
+            files::INFO => began(),
+            name => name.starts_with(atomic::TEMPORARY),
+        };
         let foreign =
             |e: std::io::Result<fs::DirEntry>| e.map_or(true, |e| !e.file_name().to_str().is_some_and(ours));
         if !has_run && entries.into_iter().any(foreign) {
@@ -63,7 +68,7 @@ impl RunDirectory {
     }
 
     /// Begins a run. A run that is there is replaced with `force` only, and of it the files that this
-    /// module knows, nothing else. The settings make it a run: they are written last.
+    /// module knows, nothing else. The settings make it a run: they are written after its record.
     pub fn create(
         path: &Path,
         spec: &RunSpec,
@@ -111,8 +116,8 @@ impl RunDirectory {
 
     /// Writes the settings, and the explanation that quotes them.
     pub fn write_spec(&self, spec: &RunSpec) -> Result<(), DirectoryError> {
-        atomic::write(&self.file(files::README), readme::text(&self.path, spec).as_bytes())?;
-        atomic::write(&self.file(files::CONFIG), spec.to_toml().as_bytes())
+        atomic::write(&self.file(files::CONFIG), spec.to_toml().as_bytes())?;
+        atomic::write(&self.file(files::README), readme::text(&self.path, spec).as_bytes())
     }
 
     /// Who made the run.

@@ -15,6 +15,9 @@ pub struct Lock {
     _file: File,
 }
 
+/// What the number of the holder follows.
+const HOLDER: &str = "process ";
+
 impl Lock {
     /// Takes the lock of a directory, which has to exist.
     pub fn take(directory: &Path) -> Result<Self, DirectoryError> {
@@ -41,9 +44,15 @@ impl Lock {
         let written = file
             .set_len(0)
             .and_then(|()| file.rewind())
-            .and_then(|()| file.write_all(format!("process {}\n", std::process::id()).as_bytes()));
+            .and_then(|()| file.write_all(format!("{HOLDER}{}\n", std::process::id()).as_bytes()));
         written.map_err(failed)?;
         Ok(Lock { _file: file })
+    }
+
+    /// Whether the file of that name in a directory is a lock rather than something else.
+    pub(super) fn is_ours(directory: &Path) -> bool {
+        let content = std::fs::read_to_string(directory.join(files::LOCK)).unwrap_or_default();
+        content.is_empty() || content.starts_with(HOLDER)
     }
 
     /// Whether a process has the lock of a directory now.

@@ -14,7 +14,7 @@ mod open;
 mod readme;
 mod session;
 
-pub use atomic::write as write_whole;
+pub use atomic::{write as write_whole, write_new};
 pub use builtin::{Builtin, export_model};
 pub use checkpoint::{Checkpoint, Which, load_initial};
 pub use directory::RunDirectory;

@@ -1,29 +1,48 @@
 //! Draw what the quickstart has learnt: curves, latent maps and decoded grids.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use hmcvi::data::{Dataset, fixed_draw};
 use hmcvi::device::Device;
 use hmcvi::eval::{BoundEvaluator, Decoder, TEST_SEED};
 use hmcvi_record::{Curve, Epoch, LatentPoint};
-use hmcvi_report::GreyGrid;
 use hmcvi_report::figure::{Chart, chart, latent_map};
+use hmcvi_report::{GreyGrid, Scene};
 
-use super::Judged;
+use super::{BASIC, HMCVI, Judged};
 use crate::failure::Failure;
+use crate::output::{Outputs, drawing_files};
 
 /// Decoded means in a row of the grid.
 const SIDE: usize = 16;
 
-pub(super) fn draw(out: &Path, data: &Dataset, models: [&Judged; 2], device: &Device) -> Result<(), Failure> {
-    learning_curves(out, models)?;
+/// Drawings, each as SVG and PNG, and pictures of decoded images.
+const DRAWINGS: [&str; 2] = ["learning-curves", "latent-map"];
+
+/// The files that are drawn.
+pub(super) fn files(out: &Path) -> Vec<PathBuf> {
+    let drawings = DRAWINGS.iter().flat_map(|name| drawing_files(&out.join(name)));
+    drawings.chain([BASIC, HMCVI].map(|model| decoded_file(out, model.0))).collect()
+}
+
+fn decoded_file(out: &Path, model: &str) -> PathBuf {
+    out.join(format!("decoded-{model}.png"))
+}
+
+pub(super) fn draw(
+    (out, outputs): (&Path, &Outputs),
+    data: &Dataset,
+    models: [&Judged; 2],
+    device: &Device,
+) -> Result<(), Failure> {
+    outputs.write_drawing(&out.join(DRAWINGS[0]), &learning_curves(models)?)?;
     let mut panels = Vec::new();
     for model in models {
         panels.push((format!("{}: draws of test images", model.name), latent_points(model, data, device)?));
-        decoded(&out.join(format!("decoded-{}.png", model.directory_name())), model, data, device)?;
+        let file = decoded_file(out, &model.directory_name());
+        outputs.write(&file, &decoded(model, data, device)?)?;
     }
-    latent_map(&panels)?.save(&out.join("latent-map"))?;
-    Ok(())
+    outputs.write_drawing(&out.join(DRAWINGS[1]), &latent_map(&panels)?)
 }
 
 impl Judged {
@@ -32,7 +51,7 @@ impl Judged {
     }
 }
 
-fn learning_curves(out: &Path, models: [&Judged; 2]) -> Result<(), Failure> {
+fn learning_curves(models: [&Judged; 2]) -> Result<Scene, Failure> {
     let mut curves = Vec::new();
     for model in models {
         let epochs = model.directory.epochs()?;
@@ -49,7 +68,7 @@ fn learning_curves(out: &Path, models: [&Judged; 2]) -> Result<(), Failure> {
         y: "bound in nats".into(),
         curves,
     };
-    Ok(chart(&data)?.save(&out.join("learning-curves"))?)
+    Ok(chart(&data)?)
 }
 
 fn latent_points(model: &Judged, data: &Dataset, device: &Device) -> Result<Vec<LatentPoint>, Failure> {
@@ -68,12 +87,12 @@ fn latent_points(model: &Judged, data: &Dataset, device: &Device) -> Result<Vec<
 }
 
 /// Decoded means over a square of the latent space, the first coordinate to the right, the second upwards.
-fn decoded(file: &Path, model: &Judged, data: &Dataset, device: &Device) -> Result<(), Failure> {
+fn decoded(model: &Judged, data: &Dataset, device: &Device) -> Result<Vec<u8>, Failure> {
     let at = |i: usize| -2.5 + 5.0 * i as f32 / (SIDE - 1) as f32;
     let z: Vec<f32> = (0..SIDE * SIDE).flat_map(|i| [at(i % SIDE), -at(i / SIDE)]).collect();
     let images = data.test();
     let mut decoder = Decoder::new(&model.spec, images.pixels(), device)?;
     let values = decoder.means(&mut model.checkpoint.store.clone(), &z)?;
     let (height, width) = (images.height(), images.width());
-    Ok(GreyGrid { height, width, columns: SIDE, zoom: 1, values }.save(file)?)
+    Ok(GreyGrid { height, width, columns: SIDE, zoom: 1, values }.png()?)
 }

@@ -8,15 +8,14 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
-use hmcvi::run::write_whole;
-use hmcvi_record::{Missing, Report, RunState, files};
+use hmcvi_record::{Missing, RunState, files};
 use hmcvi_report::{Maker, RunData, page, quoted, report};
 use serde::Serialize;
 
 use crate::Context;
 use crate::arguments::{Data, Machine};
-use crate::commands::sample::make_folder;
 use crate::failure::Failure;
+use crate::output::Outputs;
 
 /// What was typed.
 #[derive(Debug, Args)]
@@ -27,7 +26,7 @@ pub(crate) struct Arguments {
     /// The page; its data goes beside it as .json [default: report.html in the run, comparison.html for several]
     #[arg(long, value_name = "FILE.html")]
     out: Option<PathBuf>,
-    /// Replace a page that is there
+    /// Replace a report that exists
     #[arg(long)]
     force: bool,
     /// Open the page in a browser
@@ -50,7 +49,8 @@ struct Written {
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
     let out = place(arguments)?;
     let data = out.with_extension("json");
-    check_free(&out, &data, arguments.force)?;
+    let outputs = Outputs::claim([out.clone(), data.clone()], arguments.force)?;
+    check_report(&data)?;
     let mut runs = gather::all(context, &arguments.runs)?;
     let mut drawn = Vec::new();
     for (i, (run, path)) in runs.iter_mut().zip(&arguments.runs).enumerate() {
@@ -71,7 +71,9 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
         Maker { version: env!("CARGO_PKG_VERSION").into(), command: std::env::args().collect(), made };
     let record = report(&runs, maker);
     let text = page(&record, &drawn);
-    write(&out, &data, &record, &text)?;
+    let json = serde_json::to_string_pretty(&record).map_err(|e| Failure::Other(e.to_string()))? + "\n";
+    outputs.write(&data, json.as_bytes())?;
+    outputs.write(&out, text.as_bytes())?;
     let written = Written { page: out, data, bytes: text.len() };
     if context.terminal.json {
         context.terminal.print_json(&written)?;
@@ -109,32 +111,17 @@ fn place(arguments: &Arguments) -> Result<PathBuf, Failure> {
     Err(Failure::Usage(format!("`--out` is {}, but must be the name of a .html file", out.display())))
 }
 
-/// Refuses to replace what is there; `--force` replaces reports only.
-fn check_free(out: &Path, data: &Path, force: bool) -> Result<(), Failure> {
-    let there = [out, data].into_iter().find(|file| file.exists());
-    let Some(file) = there else { return Ok(()) };
-    if !force {
-        return Err(Failure::Usage(format!(
-            "{} is there already; give --force to replace it, or choose another place with --out",
-            file.display()
-        )));
-    }
+/// Refuses to replace anything but a report, even by force.
+fn check_report(data: &Path) -> Result<(), Failure> {
     let is_report = |text: &str| {
         serde_json::from_str::<serde_json::Value>(text)
             .is_ok_and(|v| v["verdict"].is_string() && v["runs"].is_array())
     };
     match std::fs::read_to_string(data) {
         Ok(text) if !is_report(&text) => Err(Failure::Usage(format!(
-            "{} is no report, so it is left alone even with --force; choose another place with --out",
+            "{} is not a report, so it is not replaced even with --force; choose another place with --out",
             data.display()
         ))),
         _ => Ok(()),
     }
-}
-
-fn write(out: &Path, data: &Path, record: &Report, text: &str) -> Result<(), Failure> {
-    let json = serde_json::to_string_pretty(record).map_err(|e| Failure::Other(e.to_string()))? + "\n";
-    make_folder(out)?;
-    write_whole(data, json.as_bytes())?;
-    Ok(write_whole(out, text.as_bytes())?)
 }

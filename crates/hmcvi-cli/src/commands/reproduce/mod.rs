@@ -73,8 +73,10 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(context: &Context, command: &Command) -> Result<(), Failure> {
     let Command::Table1(arguments) = command;
+    record::outputs(&arguments.out)?;
     let rows = rows(context, arguments)?;
     if !arguments.status {
+        rows.iter().try_for_each(Row::check_place)?;
         let device = open_device(&arguments.machine)?;
         std::fs::create_dir_all(&arguments.out)
             .map_err(|e| Failure::Other(format!("cannot create {}: {e}", arguments.out.display())))?;

@@ -2,7 +2,7 @@
 //! elsewhere keep what is written there: records are small, and outlive the runs.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use hmcvi::config::PAPER_TABLE;
 use hmcvi_record::{AnnealingSettings, Curve, Estimate, ReverseQuality};
@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::row::{FIRST_SEED, Row, State};
 use crate::failure::Failure;
+use crate::output::{Outputs, drawing_files};
 
 /// Points of a learning curve that are kept.
 const POINTS: usize = 100;
@@ -149,9 +150,28 @@ fn curve(row: &Row) -> Option<Vec<(f64, f64)>> {
     Some(some.into_iter().map(|(epoch, bound)| (epoch, short(bound))).collect())
 }
 
+/// The files that the folder holds beside the run directories.
+const TABLE: &str = "table1.json";
+const CURVES: &str = "curves.json";
+const MARKDOWN: &str = "table1.md";
+/// Latent sizes, each with a chart.
+const LATENT: [usize; 2] = [2, 20];
+
+/// Claims them. A table that can be read makes them this command's own, to be brought up to date.
+pub(super) fn outputs(out: &Path) -> Result<Outputs, Failure> {
+    let ours = read::<Option<Vec<Record>>>(&out.join(TABLE))?.is_some();
+    let charts = LATENT.iter().flat_map(|latent| drawing_files(&chart_stem(out, *latent)));
+    Outputs::claim(charts.chain([TABLE, CURVES, MARKDOWN].map(|name| out.join(name))), ours)
+}
+
+fn chart_stem(out: &Path, latent: usize) -> PathBuf {
+    out.join(format!("learning-curves-{latent}d"))
+}
+
 /// What is known of the rows that were asked for; all that is known is written into the folder.
 pub(super) fn collect(rows: &[Row], out: &Path) -> Result<Vec<Record>, Failure> {
-    let (table, curves) = (out.join("table1.json"), out.join("curves.json"));
+    let (table, curves) = (out.join(TABLE), out.join(CURVES));
+    let outputs = outputs(out)?;
     let mut known: Vec<Record> = read(&table)?;
     let mut learnt: Curves = read(&curves)?;
     for row in rows {
@@ -167,10 +187,10 @@ pub(super) fn collect(rows: &[Row], out: &Path) -> Result<Vec<Record>, Failure> 
     known.sort_by_key(Record::place);
     if out.is_dir() {
         let text = serde_json::to_string_pretty(&known).map_err(|e| Failure::Other(e.to_string()))?;
-        write(&table, &(text + "\n"))?;
-        write(&curves, &lines(&learnt)?)?;
-        write(&out.join("table1.md"), &super::table::markdown(&known))?;
-        charts(&known, &learnt, out)?;
+        outputs.write(&table, (text + "\n").as_bytes())?;
+        outputs.write(&curves, lines(&learnt)?.as_bytes())?;
+        outputs.write(&out.join(MARKDOWN), super::table::markdown(&known).as_bytes())?;
+        charts(&known, &learnt, (out, &outputs))?;
     }
     let asked = |r: &Record| rows.iter().any(|row| row.title() == r.title());
     Ok(known.into_iter().filter(asked).collect())
@@ -187,11 +207,6 @@ fn read<T: DeserializeOwned + Default>(file: &Path) -> Result<T, Failure> {
     }
 }
 
-fn write(file: &Path, text: &str) -> Result<(), Failure> {
-    hmcvi::run::write_whole(file, text.as_bytes())
-        .map_err(|e| Failure::Other(format!("cannot write {}: {e}", file.display())))
-}
-
 /// JSON with a line for each row.
 fn lines(curves: &Curves) -> Result<String, Failure> {
     let line = |(name, points): (&String, &Vec<(f64, f64)>)| {
@@ -202,8 +217,8 @@ fn lines(curves: &Curves) -> Result<String, Failure> {
 }
 
 /// A chart for each latent size: how the rows learnt, beside the basic model that they began with.
-fn charts(records: &[Record], curves: &Curves, out: &Path) -> Result<(), Failure> {
-    for latent in [2, 20] {
+fn charts(records: &[Record], curves: &Curves, (out, outputs): (&Path, &Outputs)) -> Result<(), Failure> {
+    for latent in LATENT {
         let basic = format!("basic-{latent}d");
         let Some(level) = curves.get(&basic).and_then(|points| points.iter().map(|p| p.1).reduce(f64::max))
         else {
@@ -226,8 +241,7 @@ fn charts(records: &[Record], curves: &Curves, out: &Path) -> Result<(), Failure
             y: "bound [nats]".into(),
             curves: lines,
         };
-        let file = out.join(format!("learning-curves-{latent}d"));
-        chart(&data).and_then(|scene| scene.save(&file)).map_err(|e| Failure::Other(e.to_string()))?;
+        outputs.write_drawing(&chart_stem(out, latent), &chart(&data)?)?;
     }
     Ok(())
 }

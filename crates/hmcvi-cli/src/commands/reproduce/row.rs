@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use hmcvi::config::{PaperRow, RunSpec, preset};
 use hmcvi::eval::{AnnealingOptions, AnnealingStart};
-use hmcvi::run::RunDirectory;
+use hmcvi::run::{DirectoryError, RunDirectory};
 use hmcvi::train::{Schedule, ScheduleKind};
 use hmcvi_record::Evaluation;
 
@@ -88,6 +88,14 @@ impl Row {
 
     pub(super) fn directory(&self) -> Option<RunDirectory> {
         RunDirectory::open(&self.path).ok()
+    }
+
+    /// Checks that its folder is free or holds a run.
+    pub(super) fn check_place(&self) -> Result<(), DirectoryError> {
+        match self.directory() {
+            Some(directory) => directory.spec().and(directory.info()).map(drop),
+            None => RunDirectory::check_free(&self.path, false),
+        }
     }
 
     /// The evaluation of the trained model, if it was made.
