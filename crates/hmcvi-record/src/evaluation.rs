@@ -18,12 +18,18 @@ pub struct Evaluation {
     pub version: String,
     /// The command that made it.
     pub command: Vec<String>,
+    /// Earlier commands that some of its parts are kept from, the oldest first.
+    #[serde(default)]
+    pub kept_from: Vec<Vec<String>>,
     /// `validation`, `test` or `train`.
     pub split: String,
     /// Images.
     pub images: u64,
     /// `best` or `last`.
     pub checkpoint: String,
+    /// SHA-256 of the checkpoint's content. Unknown in records of early versions, and of models that are not in a file.
+    #[serde(default)]
+    pub checkpoint_sha256: Option<String>,
     /// Epochs of training that the checkpoint has behind it.
     pub epoch: u64,
     /// Fixed binarisation draws.

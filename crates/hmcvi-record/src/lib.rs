@@ -4,6 +4,7 @@
 
 mod evaluation;
 pub mod figure;
+mod merge;
 mod provenance;
 mod report;
 
@@ -14,6 +15,7 @@ pub use evaluation::{
     Evaluation, ImageEvaluation, ImportanceSampling, PosteriorDistance, PosteriorQuality, Quadrature,
     ReverseQuality, UsedDimensions,
 };
+pub use merge::{Evaluated, keep_parts};
 pub use provenance::Provenance;
 pub use report::{
     Basic, ComparedRun, Comparison, Figure, FigureKind, Mark, MarkAxis, Missing, Published, REPORT_SCHEMA,
@@ -44,6 +46,10 @@ pub mod files {
     pub const EVALUATION: &str = "evaluation.json";
     /// What it found out about every image: one [`ImageEvaluation`](super::ImageEvaluation) a line.
     pub const EVALUATION_IMAGES: &str = "evaluation-images.jsonl";
+    /// The evaluation that the latest one replaced, and its images.
+    pub const PREVIOUS_EVALUATION: &str = "evaluation.previous.json";
+    /// See [`EVALUATION_IMAGES`].
+    pub const PREVIOUS_EVALUATION_IMAGES: &str = "evaluation-images.previous.jsonl";
     /// Finished parts of an evaluation that was interrupted.
     pub const EVALUATION_PARTS: &str = "evaluation-parts.jsonl";
     /// The report on the run, as a page.

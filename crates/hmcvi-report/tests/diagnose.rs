@@ -116,6 +116,8 @@ fn good() -> Run {
         epoch: 10,
         draws: 5,
         chain_draws: 1,
+        kept_from: Vec::new(),
+        checkpoint_sha256: None,
         pixel_scale: 256,
         seed: 1,
         data_sha256: String::new(),

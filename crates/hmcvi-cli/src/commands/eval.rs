@@ -7,7 +7,7 @@ use hmcvi::eval::{
     AnnealingOptions, AnnealingSchedule, AnnealingStart, ImportanceOptions, JudgeOptions, Judgement,
     PosteriorOptions, Proposal, Quadrature, QuadratureOptions, judge,
 };
-use hmcvi::run::{Checkpoint, Journal, Lock, RunDirectory};
+use hmcvi::run::{Checkpoint, Journal, Kept, Lock, RunDirectory};
 use hmcvi_record::{EVALUATION_SCHEMA, Evaluation, files};
 use hmcvi_report::evaluation_text;
 use serde_json::json;
@@ -204,9 +204,10 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
     let mut judging = Judging::new(context, journal.into());
     let judged =
         judge(&model.spec, &mut model.checkpoint.store, &images, &options, &model.device, &mut judging)?;
-    let record = record(&model.spec, &model.checkpoint, &model.data, &judged, &options, parts);
+    let mut record = record(&model.spec, &model.checkpoint, &model.data, &judged, &options, parts);
     if let Some(directory) = &model.directory {
-        directory.write_evaluation(&record, &judged.images)?;
+        tell_kept(context, &directory.write_evaluation(&record, &judged.images)?);
+        record = directory.evaluation()?.unwrap_or(record);
     }
     judging.finish()?;
     if context.terminal.json {
@@ -218,6 +219,16 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
         text += "the paper's numbers are for all of MNIST; this data is another\n";
     }
     context.terminal.print(&text)
+}
+
+/// Says what became of the evaluation before.
+fn tell_kept(context: &Context, kept: &Kept) {
+    if !kept.parts.is_empty() {
+        context.terminal.say(&format!("kept from earlier evaluations: {}", kept.parts.join(", ")));
+    }
+    if let Some(file) = &kept.previous {
+        context.terminal.notice(&format!("the evaluation before this one is kept as {}", file.display()));
+    }
 }
 
 /// The journal of this evaluation: parts of others do not belong into it.
@@ -278,9 +289,11 @@ pub(crate) fn record(
         schema: EVALUATION_SCHEMA,
         version: env!("CARGO_PKG_VERSION").into(),
         command: std::env::args().collect(),
+        kept_from: Vec::new(),
         split: split.into(),
         images: judged.bounds.len() as u64,
         checkpoint: which.into(),
+        checkpoint_sha256: None,
         epoch: checkpoint.info.epoch,
         draws: options.draws as u64,
         chain_draws: options.chain_draws as u64,

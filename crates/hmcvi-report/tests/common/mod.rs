@@ -90,6 +90,8 @@ fn evaluation(by: f64) -> Evaluation {
         epoch: 10,
         draws: 5,
         chain_draws: 1,
+        kept_from: Vec::new(),
+        checkpoint_sha256: None,
         pixel_scale: 256,
         seed: 1,
         data_sha256: "00".into(),

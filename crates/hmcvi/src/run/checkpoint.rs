@@ -35,6 +35,11 @@ impl Which {
         }
     }
 
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        [Which::Best, Which::Last].into_iter().find(|which| which.name() == name)
+    }
+
     /// Name of the file.
     pub fn file(self) -> &'static str {
         match self {
@@ -114,6 +119,13 @@ impl Checkpoint {
         }
         Ok(Checkpoint { store, info })
     }
+}
+
+/// The hash that a checkpoint carries; `None` if it cannot be read.
+pub(super) fn sha256(path: &Path) -> Option<String> {
+    let (_, metadata) = read_tensors(path).ok()?;
+    let described: Described = serde_json::from_str(metadata.get(KEY)?).ok()?;
+    Some(described.sha256)
 }
 
 fn read_tensors(path: &Path) -> Result<(Store<f32>, BTreeMap<String, String>), DirectoryError> {

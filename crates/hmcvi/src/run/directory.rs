@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hmcvi_record::{EVALUATION_SCHEMA, Epoch, Evaluation, ImageEvaluation, RunInfo, Summary, files};
+use hmcvi_record::{Epoch, RunInfo, Summary, files};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -20,7 +20,7 @@ pub struct RunDirectory {
 }
 
 /// Files that belong to a run, and that replacing it removes.
-const FILES: [&str; 12] = [
+const FILES: [&str; 14] = [
     files::CONFIG,
     files::INFO,
     files::METRICS,
@@ -30,6 +30,8 @@ const FILES: [&str; 12] = [
     files::EVALUATION,
     files::EVALUATION_IMAGES,
     files::EVALUATION_PARTS,
+    files::PREVIOUS_EVALUATION,
+    files::PREVIOUS_EVALUATION_IMAGES,
     files::REPORT,
     files::REPORT_DATA,
     files::README,
@@ -140,47 +142,6 @@ impl RunDirectory {
         self.write_json(files::SUMMARY, summary)
     }
 
-    /// The latest evaluation, if there is one.
-    pub fn evaluation(&self) -> Result<Option<Evaluation>, DirectoryError> {
-        if !self.file(files::EVALUATION).is_file() {
-            return Ok(None);
-        }
-        let value: serde_json::Value = self.read_json(files::EVALUATION)?;
-        let again = "an evaluation of this version; `hmcvi eval` makes it anew";
-        let file = self.file(files::EVALUATION);
-        if value["schema"] != EVALUATION_SCHEMA {
-            return Err(DirectoryError::content(&file, format!("schema {}", value["schema"]), again));
-        }
-        serde_json::from_value(value).map(Some).map_err(|e| DirectoryError::content(&file, e, again))
-    }
-
-    /// Writes an evaluation, and what it found out about every image.
-    pub fn write_evaluation(
-        &self,
-        evaluation: &Evaluation,
-        images: &[ImageEvaluation],
-    ) -> Result<(), DirectoryError> {
-        let line = |image| serde_json::to_string(image).expect("plain values become JSON") + "\n";
-        let lines: String = images.iter().map(line).collect();
-        atomic::write(&self.file(files::EVALUATION_IMAGES), lines.as_bytes())?;
-        self.write_json(files::EVALUATION, evaluation)
-    }
-
-    /// What the latest evaluation found out about every image; nothing if there is none.
-    pub fn evaluation_images(&self) -> Result<Vec<ImageEvaluation>, DirectoryError> {
-        let file = self.file(files::EVALUATION_IMAGES);
-        let text = match fs::read_to_string(&file) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            text => text.map_err(|e| DirectoryError::io(&file, "read", e))?,
-        };
-        let image = |line: &str| {
-            serde_json::from_str(line).map_err(|e| {
-                DirectoryError::content(&file, e, "a line for every image; `hmcvi eval` makes it anew")
-            })
-        };
-        text.lines().map(image).collect()
-    }
-
     /// Adds an epoch to the metrics.
     pub fn append_epoch(&self, epoch: &Epoch) -> Result<(), DirectoryError> {
         metrics::append(&self.file(files::METRICS), epoch)
@@ -211,14 +172,14 @@ impl RunDirectory {
         checkpoint.write(&self.file(which.file()))
     }
 
-    fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<T, DirectoryError> {
+    pub(super) fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<T, DirectoryError> {
         let file = self.file(name);
         let text = fs::read_to_string(&file).map_err(|e| DirectoryError::io(&file, "read", e))?;
         serde_json::from_str(&text)
             .map_err(|e| DirectoryError::content(&file, e, "a file of this version of hmcvi"))
     }
 
-    fn write_json<T: Serialize>(&self, name: &str, value: &T) -> Result<(), DirectoryError> {
+    pub(super) fn write_json<T: Serialize>(&self, name: &str, value: &T) -> Result<(), DirectoryError> {
         let text = serde_json::to_string_pretty(value).expect("plain values become JSON") + "\n";
         atomic::write(&self.file(name), text.as_bytes())
     }
