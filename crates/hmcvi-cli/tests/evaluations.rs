@@ -57,3 +57,31 @@ fn parts_of_another_checkpoint_are_not_kept() {
     assert!(later["encoder_bound"].is_null() && later["epoch"] == 2, "{later}");
     assert!(stored(&sandbox, "evaluation.previous.json")["encoder_bound"].is_object());
 }
+
+/// A model of images that are all the same has nothing to encode; it is evaluated on a few of them with a few samples.
+#[test]
+fn a_collapsed_model_is_never_called_good() {
+    let sandbox = Sandbox::new();
+    let header = "{'descr': '|u1', 'fortran_order': False, 'shape': (100, 4, 4), }";
+    let mut data = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+    data.extend(format!("{header:<117}\n").bytes());
+    data.extend((0..1600).map(|i| (i % 16 * 17) as u8));
+    std::fs::write(sandbox.path().join("same.npy"), data).expect("written");
+    let mut arguments = vec!["train", "basic-2d", "--out", "run", "--data", "same.npy", "--set"];
+    arguments.extend(["train.epochs=1", "model.hidden=[4]", "train.batch=50", "data.binarisation=threshold"]);
+    sandbox.succeed(&arguments);
+    sandbox.succeed(&["eval", "run", "--limit", "10", "--samples", "10", "--draws", "1"]);
+    let output = sandbox.run(&["diagnose", "run", "--json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let level = |about: &str| {
+        let all = found["findings"].as_array().expect("findings");
+        let of = all.iter().find(|f| f["about"] == about).unwrap_or_else(|| panic!("{about}: {found}"));
+        of["level"].as_str().expect("a word").to_string()
+    };
+    assert_eq!(["dimensions", "images", "samples"].map(level), ["problem"; 3]);
+    assert_eq!(["k-hat", "importance-sampling"].map(level), ["unchecked"; 2]);
+    sandbox.succeed(&["report", "run"]);
+    let verdict = stored(&sandbox, "report.json")["verdict"].to_string();
+    assert!(verdict.contains("not to be relied on"), "{verdict}");
+}

@@ -83,7 +83,11 @@ fn keeps_every_file_of_its_user(case: (&str, &[&str])) {
         let name = file.file_name().expect("a name").to_string_lossy();
         assert_ne!(code, Some(0), "{words:?} ignored {name}");
         assert_eq!(fs::read_to_string(&file).expect("still there"), OWN, "{words:?} replaced {name}: {text}");
-        assert_eq!(files(&mine), [file.clone()], "{words:?} wrote beside {name} before it looked");
+        assert_eq!(
+            files(&mine),
+            std::slice::from_ref(&file),
+            "{words:?} wrote beside {name} before it looked"
+        );
         assert!(text.contains("mine"), "{words:?} does not say what is in the way: {text}");
     }
 }
@@ -136,7 +140,7 @@ fn quickstart_looks_before_it_trains() {
         fs::create_dir_all(file.parent().expect("a folder")).expect("created");
         fs::write(&file, OWN).expect("written");
         sandbox.fail(2, &["quickstart", "--short", "--out", "mine"]);
-        assert_eq!(files(&sandbox.path().join("mine")), [file.clone()]);
+        assert_eq!(files(&sandbox.path().join("mine")), std::slice::from_ref(&file));
         assert_eq!(fs::read_to_string(&file).expect("still there"), OWN);
     }
 }

@@ -81,7 +81,7 @@ fn a_report_is_not_replaced_unless_that_is_asked_for() {
     // The data would go where the outcome of the training is.
     assert!(sandbox.fail(2, &["report", "run", "--out", "run/summary.html"]).contains("summary.json"));
     assert!(
-        sandbox.fail(2, &["report", "run", "--out", "run/summary.html", "--force"]).contains("no report")
+        sandbox.fail(2, &["report", "run", "--out", "run/summary.html", "--force"]).contains("not a report")
     );
     assert!(sandbox.fail(2, &["report", "run", "--out", "page.pdf"]).contains(".html"));
     assert!(sandbox.fail(2, &["report", "nowhere"]).contains("not a run directory"));
@@ -145,15 +145,54 @@ fn runs_are_compared_image_by_image() {
     assert!(error < alone, "pairs are less different than images: {found}");
     let text = sandbox.succeed(&["compare", "basic", "chain"]);
     assert!(text.contains("pairs of the same binary images") && text.contains("divergences"), "{text}");
+    // A model that was trained further is not what was evaluated.
+    sandbox.succeed(&["resume", "basic", "--set", "train.epochs=3", "-q"]);
+    let text = sandbox.succeed(&["compare", "basic", "chain"]);
+    assert!(text.contains("cannot be compared with basic: basic was trained further"), "{text}");
+    sandbox.succeed(&["eval", "basic", "--samples", "50", "--limit", "30", "--draws", "2", "-q"]);
     // Fewer images: no pairs.
     sandbox.succeed(&["eval", "chain", "--samples", "50", "--limit", "20", "--draws", "2", "-q"]);
     assert!(sandbox.succeed(&["compare", "basic", "chain"]).contains("independent means"));
     // Runs of one name in two folders keep apart.
     train(&sandbox, "basic-2d", "other/basic", 1);
     let text = sandbox.succeed(&["compare", "basic", "other/basic"]);
-    assert!(text.contains("other/basic") && text.contains("not judged yet"), "{text}");
+    assert!(text.contains("other/basic") && text.contains("not evaluated yet"), "{text}");
     assert!(sandbox.fail(2, &["compare", "basic", "nowhere"]).contains("nowhere is not a run directory"));
     let written = json(&sandbox.succeed(&["report", "basic", "chain", "--json"]));
     assert_eq!(written["page"], "comparison.html");
     assert!(read(&sandbox, "comparison.html").contains("Comparison of runs"));
+}
+
+#[test]
+fn the_commands_of_a_run_that_was_changed_on_the_way_make_it_again() {
+    let sandbox = Sandbox::new();
+    train(&sandbox, "hmcvi-1", "run", 1);
+    sandbox.succeed(&["resume", "run", "--set", "train.epochs=3", "train.learning_rate.last=0.0005", "-q"]);
+    sandbox.succeed(&["report", "run"]);
+    let run = &json(&read(&sandbox, "run/report.json"))["runs"][0];
+    let commands: Vec<&str> =
+        run["reproduce"].as_array().expect("commands").iter().filter_map(Value::as_str).collect();
+    assert_eq!(commands.len(), 2, "train, then resume: {commands:?}");
+    for command in &commands {
+        let mut words: Vec<&str> = command.split(' ').skip(1).collect();
+        words.push("-q");
+        sandbox.succeed(&words);
+    }
+    let bytes =
+        |run: &str| std::fs::read(sandbox.path().join(run).join("last.safetensors")).expect("trained");
+    assert!(bytes("run") == bytes("run-again"), "{commands:?} make another run");
+    assert_eq!(run["reproduce_caveats"], json("[]"));
+}
+
+#[test]
+fn a_run_whose_beginning_was_trained_further_says_so() {
+    let sandbox = Sandbox::new();
+    two_runs(&sandbox);
+    // The best checkpoint is of the last epoch here, so two more epochs change it.
+    sandbox.succeed(&["resume", "basic", "--set", "train.epochs=4", "-q"]);
+    sandbox.succeed(&["report", "chain"]);
+    let caveats = &json(&read(&sandbox, "chain/report.json"))["runs"][0]["reproduce_caveats"];
+    assert!(caveats[0].as_str().is_some_and(|text| text.contains("was trained further since")), "{caveats}");
+    let page = read(&sandbox, "chain/report.html");
+    assert!(page.contains("was trained further since") && !page.contains("gives the same numbers again"));
 }

@@ -71,7 +71,8 @@ pub struct Evaluation {
 }
 
 /// Latent dimensions whose encoded means have a variance of more than 0.01 over images, as Burda, Grosse and Salakhutdinov (2016)
-/// count them: posteriors of the others are the prior, and the decoder learns nothing from them.
+/// count them: posteriors of the others are the prior, and the decoder learns nothing from them. With few images a used
+/// dimension may go unnoticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UsedDimensions {
     /// Those that are used.
@@ -97,8 +98,8 @@ pub struct ImportanceSampling {
     pub effective_sample_size: f64,
     /// Mean variance of an image's log weights.
     pub log_weight_variance: f64,
-    /// Median of the images' Pareto k-hat.
-    pub k_hat_median: f64,
+    /// Median of the images' Pareto k-hat, where it could be computed.
+    pub k_hat_median: Option<f64>,
     /// Share of images whose k-hat is above 0.7: their estimates are not to be trusted.
     pub k_hat_high: f64,
     /// Billions of floating-point operations of matrix products in a second; absent where parts of it

@@ -79,6 +79,12 @@ pub struct RunInfo {
     pub data: String,
     /// SHA-256 of the data.
     pub data_sha256: String,
+    /// SHA-256 of the file of parameters that it began with, if there was one. Unknown in records of early versions.
+    #[serde(default)]
+    pub initial_sha256: Option<String>,
+    /// Changes of settings on the way, the first one first.
+    #[serde(default)]
+    pub changes: Vec<SettingsChange>,
     /// Number of trained values.
     pub parameters: u64,
     /// Bytes of working memory.
@@ -129,6 +135,32 @@ fn some_numbers<'de, D: Deserializer<'de>>(from: D) -> Result<Option<BTreeMap<St
 
 fn present(all: MaybeNumbers) -> BTreeMap<String, f64> {
     all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
+/// A change of settings when a run was resumed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SettingsChange {
+    /// The command that resumed the run.
+    pub command: Vec<String>,
+    /// Epochs that were done before.
+    pub epoch: u64,
+    /// Updates that were done before.
+    pub step: u64,
+    /// Whether these were all the epochs that the run was to have until then.
+    pub finished: bool,
+    /// What was changed: keys with their values before and after.
+    pub settings: Vec<ChangedSetting>,
+}
+
+/// A setting with its values before and after a change, as TOML.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangedSetting {
+    /// The key, such as `train.epochs`.
+    pub key: String,
+    /// Its value before; absent if it had none.
+    pub from: Option<String>,
+    /// Its value after; absent if it has none.
+    pub to: Option<String>,
 }
 
 /// Outcome of a run.
@@ -230,6 +262,8 @@ pub enum Level {
     Good,
     /// Worth knowing.
     Remark,
+    /// Could not be examined, or was not asked for: neither good nor bad.
+    Unchecked,
     /// Results are not satisfactory, or not to be trusted, before something is done.
     Problem,
 }

@@ -69,10 +69,16 @@ pub struct RunFacts {
     pub planned: u64,
     /// The latest evaluation.
     pub evaluation: Option<Evaluation>,
+    /// Whether that is of the checkpoint as it is now, if that is known.
+    #[serde(default)]
+    pub evaluation_is_current: Option<bool>,
     /// The paper's row, if the settings are still those of one.
     pub published: Option<Published>,
     /// Commands that make the run and its evaluation again.
     pub reproduce: Vec<String>,
+    /// Why they do not give exactly the same numbers, where they do not.
+    #[serde(default)]
+    pub reproduce_caveats: Vec<String>,
     /// The complete settings, as TOML.
     pub config: String,
 }
@@ -183,6 +189,9 @@ pub struct ComparedRun {
     pub bound_difference: Option<Difference>,
     /// Its likelihood less that of the first run.
     pub log_likelihood_difference: Option<Difference>,
+    /// Why there is no difference from the first run, where both were evaluated.
+    #[serde(default)]
+    pub not_comparable: Option<String>,
     /// Split of the evaluation.
     pub split: Option<String>,
     /// Images of the evaluation.

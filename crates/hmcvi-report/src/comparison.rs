@@ -47,6 +47,9 @@ fn notes(comparison: &Comparison) -> String {
         text += &format!("{}: {}\n", run.name, judged(run));
     }
     for run in &comparison.runs {
+        if let (Some(why), Some(first)) = (&run.not_comparable, comparison.runs.first()) {
+            text += &format!("WARNING {} cannot be compared with {}: {why}\n", run.name, first.name);
+        }
         let Some(d) = run.bound_difference.or(run.log_likelihood_difference) else { continue };
         text += &match d.paired {
             true => format!("{}: differences are over pairs of the same binary images\n", run.name),
@@ -63,6 +66,6 @@ fn notes(comparison: &Comparison) -> String {
 fn judged(run: &ComparedRun) -> String {
     match (&run.split, run.images, run.draws) {
         (Some(split), Some(images), Some(draws)) => format!("{images} {split} images, {draws} draws of each"),
-        _ => format!("not judged yet; `hmcvi eval {}` does", run.place),
+        _ => format!("not evaluated yet: hmcvi eval {}", run.place),
     }
 }

@@ -44,13 +44,15 @@ pub fn evaluation_text(record: &Evaluation, paper: Option<(f64, f64)>) -> String
         };
         text += &format!(
             "importance sampling: {} samples ({}{scale}), mean effective sample size {:.0}, variance of log weights {:.2}, \
-             k-hat: median {:.2}, above 0.7 for {:.1}% of images\n",
+             k-hat: {}\n",
             s.samples,
             s.proposal,
             s.effective_sample_size,
             s.log_weight_variance,
-            s.k_hat_median,
-            100.0 * s.k_hat_high
+            s.k_hat_median.map_or("not available".into(), |median| format!(
+                "median {median:.2}, above 0.7 for {:.1}% of images",
+                100.0 * s.k_hat_high
+            ))
         );
     }
     text += &record.quadrature.as_ref().map_or(String::new(), quadrature);

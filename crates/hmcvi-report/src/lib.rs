@@ -13,9 +13,10 @@ mod report;
 mod scene;
 mod table;
 mod tensorboard;
+mod words;
 
 pub use comparison::comparison_text;
-pub use diagnose::diagnose;
+pub use diagnose::{Known, diagnose};
 pub use error::ReportError;
 pub use evaluation::evaluation_text;
 pub use grid::{GreyGrid, encode_png};
@@ -25,3 +26,4 @@ pub use report::{Maker, RunData, compare, quoted, report};
 pub use scene::Scene;
 pub use table::{Align, Table};
 pub use tensorboard::EventWriter;
+pub use words::counted;

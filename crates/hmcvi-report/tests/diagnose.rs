@@ -4,17 +4,33 @@ use std::collections::BTreeMap;
 
 use hmcvi_record::{
     Annealing, AnnealingSettings, Bidirectional, EVALUATION_SCHEMA, Epoch, Estimate, Evaluation,
-    ImportanceSampling, Level, PosteriorDistance, PosteriorQuality, Quadrature, ReverseQuality, RunSettings,
-    SCHEMA, Summary, UsedDimensions,
+    ImportanceSampling, Level, PosteriorDistance, PosteriorQuality, Quadrature, ReverseQuality, RunInfo,
+    RunSettings, SCHEMA, Summary, UsedDimensions,
 };
-use hmcvi_report::diagnose;
+use hmcvi_report::{Known, diagnose};
 
 /// A run without trouble.
 struct Run {
     settings: RunSettings,
     epochs: Vec<Epoch>,
+    info: RunInfo,
     summary: Summary,
     evaluation: Option<Evaluation>,
+    current: bool,
+}
+
+impl Run {
+    fn known(&self) -> Known<'_> {
+        Known {
+            place: "runs/a",
+            settings: &self.settings,
+            epochs: &self.epochs,
+            info: Some(&self.info),
+            summary: Some(&self.summary),
+            evaluation: self.evaluation.as_ref(),
+            evaluation_is_current: Some(self.current),
+        }
+    }
 }
 
 fn map(values: &[(&str, f64)]) -> BTreeMap<String, f64> {
@@ -63,7 +79,7 @@ fn good() -> Run {
         log_likelihood: near(-96.0),
         effective_sample_size: 500.0,
         log_weight_variance: 1.0,
-        k_hat_median: 0.4,
+        k_hat_median: Some(0.4),
         k_hat_high: 0.01,
         gflops: None,
         bytes: 0,
@@ -145,13 +161,27 @@ fn good() -> Run {
         finished: true,
     };
     let settings = RunSettings { latent: 20, longest_gradient: 300.0, ..RunSettings::default() };
-    Run { settings, epochs: (1..=10).map(epoch).collect(), summary, evaluation: Some(evaluation) }
+    let info = RunInfo {
+        schema: SCHEMA,
+        version: "0".into(),
+        command: Vec::new(),
+        started: 0,
+        device: String::new(),
+        data: "embedded".into(),
+        data_sha256: String::new(),
+        initial_sha256: None,
+        changes: Vec::new(),
+        parameters: 1,
+        bytes: 1,
+        first_step_size: None,
+    };
+    let epochs = (1..=10).map(epoch).collect();
+    Run { settings, epochs, info, summary, evaluation: Some(evaluation), current: true }
 }
 
 /// What is not good about a run.
 fn found(run: &Run) -> Vec<(String, Level)> {
-    let findings =
-        diagnose("runs/a", &run.settings, &run.epochs, Some(&run.summary), run.evaluation.as_ref());
+    let findings = diagnose(&run.known());
     for f in &findings {
         assert_eq!(f.level == Level::Good, f.action.is_empty(), "trouble comes with a next action: {f:?}");
         assert!(!f.meaning.is_empty() && !f.finding.is_empty(), "{f:?}");
@@ -163,16 +193,22 @@ fn found(run: &Run) -> Vec<(String, Level)> {
 fn a_run_without_trouble_has_none() {
     let run = good();
     assert_eq!(found(&run), []);
-    assert!(
-        diagnose("a", &run.settings, &run.epochs, Some(&run.summary), run.evaluation.as_ref()).len() >= 8
-    );
+    assert!(diagnose(&run.known()).len() >= 8);
 }
 
 /// Spoils something of a run.
 type Spoil = fn(&mut Run);
 
 fn evaluation(run: &mut Run) -> &mut Evaluation {
-    run.evaluation.as_mut().expect("a good run is judged")
+    run.evaluation.as_mut().expect("a good run is evaluated")
+}
+
+fn sampling(run: &mut Run) -> &mut ImportanceSampling {
+    evaluation(run).importance_sampling.as_mut().expect("a good run is sampled")
+}
+
+fn dimensions(run: &mut Run) -> &mut UsedDimensions {
+    evaluation(run).dimensions.as_mut().expect("a good run has them counted")
 }
 
 fn last(run: &mut Run) -> &mut Epoch {
@@ -185,10 +221,10 @@ fn set(epoch: &mut Epoch, name: &str, value: f64) {
 
 #[test]
 fn each_trouble_is_found_by_its_name() {
-    let cases: [(&str, Level, Spoil); 21] = [
+    let cases: [(&str, Level, Spoil); 30] = [
         ("training", Level::Problem, |r| r.summary.finished = false),
-        ("over-fitting", Level::Problem, |r| last(r).validation = Some(map(&[("bound", -101.5)]))),
-        ("over-fitting", Level::Problem, |r| {
+        ("overfitting", Level::Problem, |r| last(r).validation = Some(map(&[("bound", -101.5)]))),
+        ("overfitting", Level::Problem, |r| {
             r.epochs.iter_mut().for_each(|e| set(e, "bound", -95.0));
         }),
         ("learning-rate", Level::Problem, |r| r.epochs.iter_mut().for_each(|e| e.learning_rate = 1e-3)),
@@ -199,10 +235,24 @@ fn each_trouble_is_found_by_its_name() {
         ("divergences", Level::Problem, |r| last(r).divergences = 100),
         ("updates", Level::Remark, |r| last(r).skipped = 1),
         ("evaluation", Level::Problem, |r| r.evaluation = None),
-        ("evaluation", Level::Problem, |r| r.summary.best_epoch = 9),
-        ("dimensions", Level::Remark, |r| evaluation(r).dimensions.as_mut().expect("there").used = 15),
+        ("evaluation", Level::Problem, |r| r.current = false),
+        ("data", Level::Problem, |r| r.info.data_sha256 = "other".into()),
+        ("images", Level::Problem, |r| evaluation(r).images = 99),
+        ("divergences", Level::Problem, |r| evaluation(r).divergences = 51),
+        ("samples", Level::Problem, |r| sampling(r).samples = 99),
+        ("overfitting", Level::Unchecked, |r| r.epochs.iter_mut().for_each(|e| e.validation = None)),
+        ("dimensions", Level::Remark, |r| dimensions(r).used = 15),
+        ("dimensions", Level::Problem, |r| dimensions(r).used = 0),
+        ("dimensions", Level::Unchecked, |r| evaluation(r).dimensions = None),
         ("k-hat", Level::Problem, |r| {
-            evaluation(r).importance_sampling.as_mut().expect("there").k_hat_high = 0.3;
+            sampling(r).k_hat_high = 0.3;
+            evaluation(r).quadrature = None;
+            evaluation(r).bidirectional = None;
+        }),
+        ("k-hat", Level::Unchecked, |r| sampling(r).k_hat_median = None),
+        ("importance-sampling", Level::Unchecked, |r| {
+            evaluation(r).quadrature = None;
+            evaluation(r).annealing = None;
         }),
         ("quadrature", Level::Problem, |r| {
             evaluation(r).quadrature.as_mut().expect("there").above_importance_sampling = Some(near(2.0));
@@ -214,9 +264,10 @@ fn each_trouble_is_found_by_its_name() {
             evaluation(r).quadrature.as_mut().expect("there").rim = Some(0.02);
         }),
         ("importance-sampling", Level::Problem, |r| {
+            evaluation(r).quadrature = None;
             evaluation(r).annealing.as_mut().expect("there").above_importance_sampling = Some(near(0.5));
         }),
-        ("bdmc-gap", Level::Problem, |r| {
+        ("BDMC-gap", Level::Problem, |r| {
             evaluation(r).bidirectional.as_mut().expect("there").gap = near(0.8);
         }),
         ("posterior", Level::Problem, |r| evaluation(r).posterior.as_mut().expect("there").r_hat = 1.3),
@@ -232,10 +283,11 @@ fn each_trouble_is_found_by_its_name() {
 #[test]
 fn where_dimensions_are_few_the_prior_is_what_misses_nothing() {
     let mut run = good();
-    evaluation(&mut run).importance_sampling.as_mut().expect("there").k_hat_high = 0.3;
+    sampling(&mut run).k_hat_high = 0.3;
+    (evaluation(&mut run).quadrature, evaluation(&mut run).bidirectional) = (None, None);
     for (latent, advice) in [(2, "--proposal defensive"), (20, "--proposal student-t")] {
         run.settings.latent = latent;
-        let findings = diagnose("runs/a", &run.settings, &run.epochs, None, run.evaluation.as_ref());
+        let findings = diagnose(&run.known());
         let said = &findings.iter().find(|f| f.about == "k-hat").expect("there").action;
         assert!(said.contains(advice), "{said}");
         assert_eq!(said.contains("--start prior"), latent == 2, "{said}");
@@ -254,7 +306,43 @@ fn what_takes_out_noise_or_shortens_nothing_is_no_trouble() {
 
 #[test]
 fn a_run_that_just_began_is_no_reason_to_panic() {
-    let findings = diagnose("runs/a", &RunSettings::default(), &[], None, None);
+    let run = Run { settings: RunSettings::default(), epochs: Vec::new(), evaluation: None, ..good() };
+    let findings = diagnose(&Known { info: None, summary: None, ..run.known() });
     let about: Vec<&str> = findings.iter().map(|f| f.about.as_str()).collect();
     assert_eq!(about, ["training", "evaluation"]);
+}
+
+#[test]
+fn stronger_evidence_settles_what_k_hat_only_suggests() {
+    let mut run = good();
+    sampling(&mut run).k_hat_high = 0.3;
+    // Importance sampling agrees with the exact likelihood: k-hat is no problem of the mean.
+    assert_eq!(found(&run), [("k-hat".to_string(), Level::Remark)]);
+    // It agrees with annealing between two bounds.
+    evaluation(&mut run).quadrature = None;
+    assert_eq!(found(&run), [("k-hat".to_string(), Level::Remark)]);
+    // It is below the exact likelihood, whatever annealing says: one problem, and its symptom.
+    run.evaluation = good().evaluation;
+    sampling(&mut run).k_hat_high = 0.3;
+    evaluation(&mut run).quadrature.as_mut().expect("there").above_importance_sampling = Some(near(2.0));
+    let expected = [("quadrature".to_string(), Level::Problem), ("k-hat".to_string(), Level::Remark)];
+    assert_eq!(found(&run), expected);
+    // Quadrature that is not exact is no evidence.
+    evaluation(&mut run).quadrature.as_mut().expect("there").halves_apart = 0.8;
+    evaluation(&mut run).bidirectional = None;
+    let expected = [("quadrature".to_string(), Level::Problem), ("k-hat".to_string(), Level::Problem)];
+    assert_eq!(found(&run), expected);
+}
+
+#[test]
+fn values_that_are_not_numbers_are_never_good() {
+    let mut run = good();
+    sampling(&mut run).effective_sample_size = f64::NAN;
+    evaluation(&mut run).quadrature = None;
+    evaluation(&mut run).annealing = None;
+    evaluation(&mut run).bidirectional.as_mut().expect("there").gap = near(f64::NAN);
+    evaluation(&mut run).posterior.as_mut().expect("there").r_hat = f64::NAN;
+    let problems: Vec<String> =
+        found(&run).into_iter().filter(|f| f.1 == Level::Problem).map(|f| f.0).collect();
+    assert_eq!(problems, ["BDMC-gap", "k-hat", "posterior"]);
 }

@@ -187,22 +187,39 @@ fn differences_are_over_pairs_only_if_the_images_are_the_same() {
         b.facts.evaluation.as_mut().expect("judged").draws = 1;
         b
     };
-    let other_pixels = {
-        let mut b = b.clone();
-        b.facts.settings.binarisation = "threshold".into();
-        b
-    };
     let fewer = {
         let mut b = b;
         b.images.pop();
         b
     };
-    for other in [other_draws, other_pixels, fewer] {
+    for other in [other_draws, fewer] {
         let found = compare(&[a.clone(), other]);
         let difference = found.runs[1].bound_difference.expect("both were judged");
         // Independent means: √2 times the error of one.
         assert!(!difference.paired && (difference.estimate.standard_error - 7.64 * 2f64.sqrt()).abs() < 1e-9);
         assert!(comparison_text(&found).contains("independent means"));
+    }
+}
+
+#[test]
+fn numbers_that_mean_different_things_are_not_set_against_each_other() {
+    type Spoil = fn(&mut RunData);
+    let cases: [(&str, Spoil); 5] = [
+        ("different data", |r| r.facts.evaluation.as_mut().expect("evaluated").data_sha256 = "other".into()),
+        ("different ways", |r| r.facts.settings.binarisation = "threshold".into()),
+        ("different ways", |r| r.facts.evaluation.as_mut().expect("evaluated").pixel_scale = 255),
+        ("on test and on train", |r| r.facts.evaluation.as_mut().expect("evaluated").split = "train".into()),
+        ("b was trained further", |r| r.facts.evaluation_is_current = Some(false)),
+    ];
+    for (why, spoil) in cases {
+        let mut b = run("b", 2.0);
+        spoil(&mut b);
+        let record = report(&[run("a", 0.0), b], maker());
+        let compared = &record.comparison.runs[1];
+        assert!(compared.bound_difference.is_none() && compared.log_likelihood_difference.is_none(), "{why}");
+        assert!(compared.not_comparable.as_ref().is_some_and(|w| w.contains(why)), "{compared:?}");
+        assert!(record.verdict.contains("cannot be compared"), "{}", record.verdict);
+        assert!(comparison_text(&record.comparison).contains("WARNING b cannot be compared with a"));
     }
 }
 

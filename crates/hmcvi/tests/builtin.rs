@@ -45,6 +45,8 @@ fn made_up(folder: &Path, latent: usize) -> RunDirectory {
         device: "cpu, 2 threads".into(),
         data: "/home/somebody/data/mnist".into(),
         data_sha256: "00".repeat(32),
+        initial_sha256: None,
+        changes: Vec::new(),
         parameters: 3,
         bytes: 1,
         first_step_size: None,

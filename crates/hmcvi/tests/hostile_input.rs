@@ -221,6 +221,8 @@ fn torment_run(file: &str, seed: Vec<u8>, read: impl Fn(&RunDirectory, &Path) ->
         device: String::new(),
         data: String::new(),
         data_sha256: String::new(),
+        initial_sha256: None,
+        changes: Vec::new(),
         parameters: 0,
         bytes: 0,
         first_step_size: None,

@@ -1,14 +1,13 @@
 //! Say whether a run is satisfactory, and what to do if it is not.
 
 use clap::Args;
-use hmcvi::run::RunDirectory;
 use hmcvi_record::{Finding, Level};
-use hmcvi_report::diagnose;
+use hmcvi_report::{RunData, counted, diagnose};
 use serde::Serialize;
 
 use crate::Context;
 use crate::arguments::Chosen;
-use crate::commands::report::gather::settings;
+use crate::commands::report::gather;
 use crate::failure::Failure;
 
 /// What was typed.
@@ -22,6 +21,7 @@ pub(crate) struct Arguments {
 #[derive(Serialize)]
 struct Diagnosis {
     satisfactory: bool,
+    not_checked: usize,
     findings: Vec<Finding>,
 }
 
@@ -33,23 +33,23 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
                 .into(),
         ));
     };
-    let directory = RunDirectory::open(run)?;
-    let (epochs, summary) = (directory.epochs()?, directory.summary().ok());
-    let evaluation = directory.evaluation()?;
-    let place = run.display().to_string();
-    let settings = settings(&directory.spec()?);
-    let findings = diagnose(&place, &settings, &epochs, summary.as_ref(), evaluation.as_ref());
-    let problems = findings.iter().filter(|f| f.level == Level::Problem).count();
+    let run: RunData = gather::alone(context, run)?;
+    let findings = diagnose(&run.known());
+    let count = |level| findings.iter().filter(|f| f.level == level).count();
+    let (problems, not_checked) = (count(Level::Problem), count(Level::Unchecked));
     if context.terminal.json {
-        context.terminal.print_json(&Diagnosis { satisfactory: problems == 0, findings })?;
+        context.terminal.print_json(&Diagnosis { satisfactory: problems == 0, not_checked, findings })?;
     } else {
         context.terminal.print(&text(&findings))?;
     }
-    match problems {
-        0 => Ok(()),
-        1 => Err(Failure::Unsatisfactory("1 finding is a problem".into())),
-        n => Err(Failure::Unsatisfactory(format!("{n} findings are problems"))),
+    if problems > 0 {
+        return Err(Failure::Unsatisfactory(format!("{} found", counted(problems as u64, "problem"))));
     }
+    if not_checked > 0 {
+        let checks = counted(not_checked as u64, "check");
+        context.terminal.notice(&format!("{checks} could not be made; the commands above make them"));
+    }
+    Ok(())
 }
 
 fn text(findings: &[Finding]) -> String {
@@ -58,11 +58,12 @@ fn text(findings: &[Finding]) -> String {
         let level = match f.level {
             Level::Good => "good",
             Level::Remark => "remark",
+            Level::Unchecked => "not checked",
             Level::Problem => "PROBLEM",
         };
-        text += &format!("{level:<8} {}: {}\n         meaning: {}\n", f.about, f.finding, f.meaning);
+        text += &format!("{level:<12} {}: {}\n{:13}meaning: {}\n", f.about, f.finding, "", f.meaning);
         if !f.action.is_empty() {
-            text += &format!("         next: {}\n", f.action);
+            text += &format!("{:13}next: {}\n", "", f.action);
         }
     }
     text

@@ -15,8 +15,9 @@ pub(super) fn diagnosis(report: &Report) -> String {
         let mut findings: Vec<&Finding> = run.findings.iter().collect();
         findings.sort_by_key(|f| match f.level {
             Level::Problem => 0,
-            Level::Remark => 1,
-            Level::Good => 2,
+            Level::Unchecked => 1,
+            Level::Remark => 2,
+            Level::Good => 3,
         });
         out.push_str("<ul class=\"findings\">\n");
         for finding in findings {
@@ -32,6 +33,7 @@ fn item(out: &mut String, finding: &Finding) {
     let (class, level) = match finding.level {
         Level::Problem => ("problem", "Problem"),
         Level::Remark => ("remark", "Remark"),
+        Level::Unchecked => ("unchecked", "Not checked"),
         Level::Good => ("good", "Good"),
     };
     let _ = write!(

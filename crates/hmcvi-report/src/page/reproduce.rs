@@ -13,10 +13,13 @@ pub(super) fn reproduce(report: &Report) -> String {
         if report.runs.len() > 1 {
             let _ = writeln!(out, "<h3>{}</h3>", escape(&run.facts.name));
         }
+        let lead = match &run.facts.reproduce_caveats[..] {
+            [] => "The settings file holds everything that the result depends on, so this gives the same numbers again:".into(),
+            caveats => format!("This comes close, but cannot be exact: {}.", escape(&caveats.join("; "))),
+        };
         let _ = write!(
             out,
-            "<p class=\"lead\">The settings file holds everything that the result depends on, so this gives the same numbers \
-             again:</p>\n<pre tabindex=\"0\"><code>{}</code></pre>\n",
+            "<p class=\"lead\">{lead}</p>\n<pre tabindex=\"0\"><code>{}</code></pre>\n",
             escape(&run.facts.reproduce.join("\n"))
         );
         facts(&mut out, run);

@@ -30,7 +30,7 @@ const LINES: [Line; 16] = [
     ("Variance of log weights, mean", |e| {
         Some(fixed(e.importance_sampling.as_ref()?.log_weight_variance, 2))
     }),
-    ("k-hat, median", |e| Some(fixed(e.importance_sampling.as_ref()?.k_hat_median, 2))),
+    ("k-hat, median", |e| Some(fixed(e.importance_sampling.as_ref()?.k_hat_median?, 2))),
     ("Images with k-hat above 0.7", |e| {
         Some(format!("{} %", fixed(100.0 * e.importance_sampling.as_ref()?.k_hat_high, 1)))
     }),

@@ -10,6 +10,7 @@ use super::{RunData, bound, log_likelihood};
 pub fn compare(runs: &[RunData]) -> Comparison {
     let row = |(i, run): (usize, &RunData)| {
         let first = runs.first().filter(|_| i > 0);
+        let not_comparable = first.and_then(|first| not_comparable(first, run));
         let (last, evaluation) = (run.epochs.last(), run.facts.evaluation.as_ref());
         ComparedRun {
             name: run.facts.name.clone(),
@@ -18,6 +19,7 @@ pub fn compare(runs: &[RunData]) -> Comparison {
             log_likelihood: log_likelihood(run),
             bound_difference: first.and_then(|f| bound_difference(f, run)),
             log_likelihood_difference: first.and_then(|f| log_likelihood_difference(f, run)),
+            not_comparable,
             split: evaluation.map(|e| e.split.clone()),
             images: evaluation.map(|e| e.images),
             draws: evaluation.map(|e| e.draws),
@@ -35,6 +37,27 @@ fn best_validation_bound(run: &RunData) -> Option<f64> {
     looks.filter(|b| b.is_finite()).reduce(f64::max)
 }
 
+/// Why numbers of two runs say nothing about which model is better, if so. Neither is missing.
+fn not_comparable(from: &RunData, to: &RunData) -> Option<String> {
+    let (a, b) = (from.facts.evaluation.as_ref()?, to.facts.evaluation.as_ref()?);
+    let stale = |run: &&RunData| run.facts.evaluation_is_current == Some(false);
+    if let Some(run) = [from, to].iter().find(|run| stale(run)) {
+        return Some(format!("{} was trained further after its evaluation", run.facts.name));
+    }
+    let names = |run: &RunData| run.facts.info.as_ref().map_or("unknown data".into(), |i| i.data.clone());
+    if a.data_sha256 != b.data_sha256 {
+        return Some(format!("evaluated on different data ({} and {})", names(from), names(to)));
+    }
+    if a.split != b.split {
+        return Some(format!("evaluated on {} and on {} images", a.split, b.split));
+    }
+    let ways = [from, to].map(|run| &run.facts.settings.binarisation);
+    if ways[0] != ways[1] || a.pixel_scale != b.pixel_scale {
+        return Some("pixels become binary in different ways, so the images are not the same".into());
+    }
+    None
+}
+
 /// The bound of a run less that of another.
 pub(super) fn bound_difference(from: &RunData, to: &RunData) -> Option<Difference> {
     difference((from, bound(from)?), (to, bound(to)?), |i| i.bound)
@@ -50,6 +73,9 @@ fn difference(
     (to, second): (&RunData, Estimate),
     of: fn(&ImageEvaluation) -> Option<f64>,
 ) -> Option<Difference> {
+    if not_comparable(from, to).is_some() {
+        return None;
+    }
     if let Some(estimate) = same_draws(from, to).then(|| over_pairs(from, to, of)).flatten() {
         return Some(Difference { estimate, paired: true });
     }

@@ -58,18 +58,8 @@ pub(super) fn missing(run: &RunData) -> Vec<Missing> {
             ),
         );
     }
-    // One evaluation replaces the other, so that a single command has to ask for everything.
-    let asked = [
-        evaluation.quadrature.as_ref().map(|q| format!("--quadrature {}", q.spacing)),
-        evaluation.annealing.as_ref().map(|a| format!("--ais {}", a.images)),
-        evaluation.bidirectional.as_ref().map(|b| format!("--bdmc {}", b.points)),
-        evaluation.posterior.as_ref().map(|p| format!("--posterior {}", p.images)),
-        evaluation.reverse.as_ref().map(|r| format!("--reverse {}", r.images)),
-    ];
     let wanted: Vec<String> = flags.iter().filter(|f| f.0).map(|f| f.2.clone()).collect();
-    let command =
-        ["hmcvi eval".into(), place.clone()].into_iter().chain(asked.into_iter().flatten()).chain(wanted);
-    let command = command.collect::<Vec<String>>().join(" ");
+    let command = format!("hmcvi eval {place} {}", wanted.join(" "));
     let whats: Vec<&str> = flags.iter().filter(|f| f.0).map(|f| f.1).collect();
     if !whats.is_empty() {
         add(&whats.join("; "), command);

@@ -14,7 +14,7 @@ use hmcvi_record::{
 pub use compare::compare;
 pub(crate) use verdict::grouped;
 
-use crate::diagnose;
+use crate::{Known, diagnose};
 
 /// Everything that was read of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +31,22 @@ pub struct RunData {
     pub published_basic: Option<Published>,
     /// Why there are no pictures, and what to do about it.
     pub no_pictures: Option<Missing>,
+}
+
+impl RunData {
+    /// What a diagnosis is made from.
+    pub fn known(&self) -> Known<'_> {
+        let facts = &self.facts;
+        Known {
+            place: &facts.place,
+            settings: &facts.settings,
+            epochs: &self.epochs,
+            info: facts.info.as_ref(),
+            summary: facts.summary.as_ref(),
+            evaluation: facts.evaluation.as_ref(),
+            evaluation_is_current: facts.evaluation_is_current,
+        }
+    }
 }
 
 /// Who makes a report.
@@ -69,8 +85,7 @@ pub fn report(runs: &[RunData], maker: Maker) -> Report {
 
 fn run_report(run: &RunData) -> RunReport {
     let facts = run.facts.clone();
-    let (summary, evaluation) = (facts.summary.as_ref(), facts.evaluation.as_ref());
-    let mut findings = diagnose(&facts.place, &facts.settings, &run.epochs, summary, evaluation);
+    let mut findings = diagnose(&run.known());
     // A training that is under way has not stopped.
     findings.retain(|f| !(facts.state == RunState::Running && f.about == "training"));
     let (last, basic, missing) = (run.epochs.last().cloned(), basic(run), missing::missing(run));

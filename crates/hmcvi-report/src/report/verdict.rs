@@ -1,5 +1,6 @@
 //! Say in one sentence how runs turned out.
 
+use crate::counted;
 use hmcvi_record::{Basic, ComparedRun, Comparison, Difference, Estimate, Level, RunReport, RunState};
 
 /// Differences of fewer standard errors are not called differences.
@@ -39,13 +40,17 @@ fn single(run: &RunReport, best: Option<f64>) -> String {
             format!("{name} reaches a bound of −log p(x) ≤ {bound} on {images}{by}")
         }
     };
-    let problems = run.findings.iter().filter(|f| f.level == Level::Problem).count();
-    let trust = match problems {
-        0 => "; nothing stands against trusting these numbers",
-        1 => "; one finding below says what keeps these numbers from being the last word",
-        _ => "; the findings below say what keeps these numbers from being the last word",
+    let count = |level| run.findings.iter().filter(|f| f.level == level).count() as u64;
+    let trust = match (count(Level::Problem), count(Level::Unchecked)) {
+        (0, 0) => "every check was made, and none found a problem".into(),
+        (0, n) => format!("no check found a problem, but {} not made", were(n)),
+        (n, _) => format!("{} below, so these numbers are not to be relied on yet", counted(n, "problem")),
     };
-    format!("{reached}{trust}.")
+    format!("{reached}; {trust}.")
+}
+
+fn were(checks: u64) -> String {
+    format!("{} {}", counted(checks, "check"), if checks == 1 { "was" } else { "were" })
 }
 
 /// The plain model in words.
@@ -68,15 +73,19 @@ fn training(run: &RunReport, best: Option<f64>) -> String {
     };
     let bound =
         best.map_or(String::new(), |b| format!("; its best validation bound is −log p(x) ≤ {:.2} nats", -b));
-    format!("{state}{bound}; it was not judged on test images yet.")
+    format!("{state}{bound}; it has not been evaluated on test images.")
 }
 
 /// The best bound and the best likelihood, which need not be of the same run.
 fn several(first: &RunReport, comparison: &Comparison) -> String {
     let bound = best(comparison, |r| Some((r.bound?, r.bound_difference)));
     let likelihood = best(comparison, |r| Some((r.log_likelihood?, r.log_likelihood_difference)));
+    if let Some(run) = comparison.runs.iter().find(|r| r.not_comparable.is_some()) {
+        let why = run.not_comparable.as_deref().unwrap_or_default();
+        return format!("{} and {} cannot be compared: {why}.", first.facts.name, run.name);
+    }
     let Some((winner, estimate, difference)) = bound else {
-        return format!("None of the {} runs was judged on test images yet.", comparison.runs.len());
+        return format!("None of the {} runs has been evaluated on test images.", comparison.runs.len());
     };
     let than = |d: Option<Difference>| {
         d.map_or(String::new(), |d| format!(", {} than {}", better(&d), first.facts.name))
@@ -105,7 +114,7 @@ fn better(difference: &Difference) -> String {
     let Estimate { mean, standard_error } = difference.estimate;
     let size = format!("{:.2} ± {standard_error:.2} nats", mean.abs());
     match () {
-        () if mean.abs() < CLEAR * standard_error => format!("{size} {}, not clearly other", word(mean)),
+        () if mean.abs() < CLEAR * standard_error => format!("{size} {} (not significant)", word(mean)),
         () => format!("{size} {}", word(mean)),
     }
 }
@@ -148,6 +157,6 @@ mod tests {
     fn a_difference_within_its_error_is_called_so() {
         let difference = |mean| Difference { estimate: Estimate { mean, standard_error: 0.1 }, paired: true };
         assert_eq!(better(&difference(1.0)), "1.00 ± 0.10 nats better");
-        assert_eq!(better(&difference(-0.15)), "0.15 ± 0.10 nats worse, not clearly other");
+        assert_eq!(better(&difference(-0.15)), "0.15 ± 0.10 nats worse (not significant)");
     }
 }

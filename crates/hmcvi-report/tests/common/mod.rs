@@ -107,7 +107,7 @@ fn evaluation(by: f64) -> Evaluation {
             log_likelihood: Estimate { mean: -113.0 + 0.5 * by, standard_error: 7.5 },
             effective_sample_size: 42.5,
             log_weight_variance: 2.0,
-            k_hat_median: 0.55,
+            k_hat_median: Some(0.55),
             k_hat_high: 0.1667,
             gflops: None,
             bytes: 1000,
@@ -181,7 +181,9 @@ pub(crate) fn run(name: &str, by: f64) -> RunData {
         started: 1_700_000_000,
         device: "cpu, 2 threads".into(),
         data: "embedded".into(),
-        data_sha256: "c80f65".into(),
+        data_sha256: "00".into(),
+        initial_sha256: None,
+        changes: Vec::new(),
         parameters: 794_000,
         bytes: 1_000_000,
         first_step_size: Some(0.05),
@@ -206,6 +208,7 @@ pub(crate) fn run(name: &str, by: f64) -> RunData {
         summary: Some(summary),
         planned: 10,
         evaluation: Some(evaluation(by)),
+        evaluation_is_current: Some(true),
         published: Some(Published {
             name: "HMCVI 18".into(),
             bound: -91.4,
@@ -213,6 +216,7 @@ pub(crate) fn run(name: &str, by: f64) -> RunData {
             same_data: Some(false),
         }),
         reproduce: vec![format!("hmcvi train runs/{name}/config.toml --out runs/{name}-again")],
+        reproduce_caveats: Vec::new(),
         config: "seed = 1\n".into(),
     };
     RunData {

@@ -1,5 +1,6 @@
 //! Describe a run completely, in one TOML file.
 
+mod changes;
 mod presets;
 mod spec;
 

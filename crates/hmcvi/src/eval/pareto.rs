@@ -1,7 +1,7 @@
 //! Fit a generalised Pareto distribution to the largest importance weights.
 
 /// Fewest values that say anything about a tail.
-const FEWEST: usize = 5;
+pub(super) const FEWEST: usize = 5;
 
 /// Shape `k` of the generalised Pareto distribution of values above a threshold, given in rising order as
 /// their distances from it. The estimator of Zhang and Stephens (*A new and efficient estimation method for

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use serde::{Deserialize, Serialize};
 
-use super::pareto::shape_of_tail;
+use super::pareto::{FEWEST, shape_of_tail};
 
 /// Most weights of the tail that are kept: memory does not grow with the number of samples.
 const MOST_OF_TAIL: usize = 4096;
@@ -37,8 +37,8 @@ pub struct WeightSummary {
     pub effective_sample_size: f64,
     /// Shape `k̂` of the generalised Pareto distribution of the largest weights: below 0.5 the weights
     /// have a finite variance, above 0.7 their mean is not to be trusted (Vehtari et al., *Pareto smoothed
-    /// importance sampling*). 0 where there are too few different weights to tell.
-    pub k_hat: f64,
+    /// importance sampling*). Equal weights have no tail, and 0; absent where there are too few weights to tell.
+    pub k_hat: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -108,6 +108,12 @@ impl Weights {
         self.most + self.sum.ln() - (self.count as f64).ln()
     }
 
+    /// Whether all weights are the same, up to rounding.
+    fn are_equal(&self) -> bool {
+        let spread = (self.scatter / self.count.max(1) as f64).sqrt();
+        self.count >= FEWEST as u64 && spread < 1e-5 * self.mean.abs().max(1.0)
+    }
+
     /// What the weights say about themselves.
     pub fn summary(&self) -> WeightSummary {
         let mut tail: Vec<f64> = self.tail.iter().map(|w| (w.0.0 - self.most).exp()).collect();
@@ -120,7 +126,7 @@ impl Weights {
             log_mean: self.log_mean(),
             variance: self.scatter / (self.count.max(2) - 1) as f64,
             effective_sample_size: self.sum * self.sum / self.squares,
-            k_hat: shape_of_tail(&excess).unwrap_or(0.0),
+            k_hat: shape_of_tail(&excess).or_else(|| self.are_equal().then_some(0.0)),
         }
     }
 }
@@ -166,7 +172,7 @@ mod tests {
                     uniform(Key { seed: 7, stream: 0, step: 0, row }, &mut u);
                     let mut weights = Weights::new(u.len());
                     u.iter().for_each(|u: &f64| weights.add(-k * (1.0 - u).ln()));
-                    weights.summary().k_hat
+                    weights.summary().k_hat.expect("a tail")
                 })
                 .collect();
             let mean = estimates.iter().sum::<f64>() / 40.0;
@@ -185,6 +191,13 @@ mod tests {
         let mut weights = Weights::new(100);
         (0..100).for_each(|_| weights.add(-3.0));
         let s = weights.summary();
-        assert_eq!((s.k_hat, s.variance, s.effective_sample_size), (0.0, 0.0, 100.0));
+        assert_eq!((s.k_hat, s.variance, s.effective_sample_size), (Some(0.0), 0.0, 100.0));
+    }
+
+    #[test]
+    fn a_tail_of_too_few_weights_has_no_shape() {
+        let mut weights = Weights::new(10);
+        (0..10).for_each(|i| weights.add(f64::from(i)));
+        assert_eq!(weights.summary().k_hat, None);
     }
 }

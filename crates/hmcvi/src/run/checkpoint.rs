@@ -136,13 +136,24 @@ fn read_tensors(path: &Path) -> Result<(Store<f32>, BTreeMap<String, String>), D
 /// Tensors to begin with, from a run directory (its best checkpoint, else its last) or from any
 /// safetensors file. Where parameters were averaged, they are the averages. What only training needs is left out.
 pub fn load_initial(from: &Path) -> Result<Store<f32>, DirectoryError> {
-    let path: PathBuf = match from.is_dir() {
-        true if from.join(files::BEST).is_file() => from.join(files::BEST),
-        true => from.join(files::LAST),
-        false => from.into(),
-    };
+    let path = initial_file(from);
     if !path.is_file() {
         return Err(DirectoryError::NoCheckpoint(path));
     }
     Ok(learnt(&read_tensors(&path)?.0))
+}
+
+/// The file that [`load_initial`] reads.
+fn initial_file(from: &Path) -> PathBuf {
+    match from.is_dir() {
+        true if from.join(files::BEST).is_file() => from.join(files::BEST),
+        true => from.join(files::LAST),
+        false => from.into(),
+    }
+}
+
+/// SHA-256 of the file that [`load_initial`] reads; `None` if it cannot be read.
+pub fn initial_sha256(from: &Path) -> Option<String> {
+    let bytes = std::fs::read(initial_file(from)).ok()?;
+    Some(crate::data::hexadecimal(&Sha256::digest(bytes), ""))
 }

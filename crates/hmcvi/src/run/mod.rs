@@ -17,7 +17,7 @@ mod session;
 
 pub use atomic::{write as write_whole, write_new};
 pub use builtin::{Builtin, export_model};
-pub use checkpoint::{Checkpoint, Which, load_initial};
+pub use checkpoint::{Checkpoint, Which, initial_sha256, load_initial};
 pub use directory::RunDirectory;
 pub use error::DirectoryError;
 pub use evaluations::Kept;

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hmcvi_record::{CHECKPOINT_SCHEMA, CheckpointInfo, Epoch, RunInfo, SCHEMA, Summary};
+use hmcvi_record::{CHECKPOINT_SCHEMA, CheckpointInfo, Epoch, RunInfo, SCHEMA, SettingsChange, Summary};
 
-use super::checkpoint::{Checkpoint, Which, load_initial};
+use super::checkpoint::{Checkpoint, Which, initial_sha256, load_initial};
 use super::directory::RunDirectory;
 use super::error::DirectoryError;
 use super::lock::Lock;
@@ -88,7 +88,7 @@ pub fn resume(
 ) -> Result<Outcome, SessionError> {
     let directory = directory.clone();
     let _lock = Lock::take(directory.path())?;
-    directory.write_spec(&begin.spec)?;
+    let before = directory.spec()?;
     let (trainer, state) = match directory.has_checkpoint(Which::Last) {
         true => {
             let Checkpoint { store, info } = directory.checkpoint(Which::Last)?;
@@ -102,9 +102,28 @@ pub fn resume(
     };
     let epochs = directory.rewind(state.epoch)?;
     let first = info(begin, &trainer);
-    let info = RunInfo { first_step_size: first.first_step_size, ..directory.info().unwrap_or(first) };
+    let mut info = RunInfo { first_step_size: first.first_step_size, ..directory.info().unwrap_or(first) };
+    directory.write_spec(&begin.spec)?;
+    if let Some(change) = change(begin, &before, &state) {
+        info.changes.push(change);
+        directory.write_info(&info)?;
+    }
     watch.begin(&info, state.epoch);
     Session::new(directory, trainer, state, &epochs).run(&begin.spec, watch)
+}
+
+/// What a resumed run does differently from now on, if anything that its numbers depend on.
+fn change(begin: &Begin, before: &RunSpec, state: &CheckpointInfo) -> Option<SettingsChange> {
+    let settings = before.changed_settings(&begin.spec);
+    let done = state.epoch >= before.train.epochs as u64;
+    let (command, epoch, step) = (begin.command.clone(), state.epoch, state.step);
+    (!settings.is_empty() && step > 0).then_some(SettingsChange {
+        command,
+        epoch,
+        step,
+        finished: done,
+        settings,
+    })
 }
 
 fn new_trainer(begin: &Begin) -> Result<Trainer, SessionError> {
@@ -121,6 +140,8 @@ fn info(begin: &Begin, trainer: &Trainer) -> RunInfo {
         device: trainer.device().describe(),
         data: begin.data.source().into(),
         data_sha256: begin.data.sha256().into(),
+        initial_sha256: begin.spec.train.init_from.as_deref().and_then(initial_sha256),
+        changes: Vec::new(),
         parameters: trainer.parameters(),
         bytes: trainer.bytes(),
         first_step_size: trainer.first_step_size(),

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use hmcvi::config::{PAPER_TABLE, PaperRow, RunSpec};
 use hmcvi::run::{Lock, RunDirectory};
-use hmcvi_record::{Evaluation, Published, RunFacts, RunSettings, RunState, files};
-use hmcvi_report::{RunData, quoted};
+use hmcvi_record::{Published, RunFacts, RunSettings, RunState};
+use hmcvi_report::RunData;
 use serde::Serialize;
 
+use super::reproduce;
 use crate::Context;
 use crate::failure::Failure;
 use crate::settings::paper_row;
@@ -32,6 +33,11 @@ fn one(context: &Context, path: &Path) -> Result<RunData, Failure> {
     let (mut run, spec) = read(context, path)?;
     run.began_with = ancestor(context, spec).map(Box::new);
     Ok(run)
+}
+
+/// A run by itself.
+pub(crate) fn alone(context: &Context, path: &Path) -> Result<RunData, Failure> {
+    Ok(read(context, path)?.0)
 }
 
 /// Follows `init_from` to a model without HMC steps; nothing if the way ends before.
@@ -74,11 +80,13 @@ fn read(context: &Context, path: &Path) -> Result<(RunData, RunSpec), Failure> {
         preset: spec.preset.clone(),
         settings: settings(&spec),
         state,
-        info,
         summary,
         planned: spec.train.epochs as u64,
-        reproduce: reproduce(path, evaluation.as_ref()),
+        reproduce: reproduce::commands(path, info.as_ref(), evaluation.as_ref()),
+        reproduce_caveats: reproduce::caveats(&spec, info.as_ref()),
+        evaluation_is_current: evaluation.as_ref().and_then(|e| directory.is_current(e)),
         evaluation,
+        info,
         published: row.map(|r| published(r, same_data)),
         config: spec.to_toml(),
     };
@@ -101,7 +109,7 @@ pub(super) fn settle_data(run: &mut RunData, same: bool) {
 }
 
 /// The last part of a path, also of `.` and `..`.
-fn name(path: &Path) -> String {
+pub(super) fn name(path: &Path) -> String {
     let last = |path: &Path| path.file_name().map(|n| n.to_string_lossy().into_owned());
     let whole = || last(&path.canonicalize().ok()?);
     last(path).or_else(whole).unwrap_or_else(|| path.display().to_string())
@@ -133,19 +141,4 @@ pub(crate) fn settings(spec: &RunSpec) -> RunSettings {
 fn word(choice: &impl Serialize) -> String {
     let value = serde_json::to_value(choice).unwrap_or_default();
     value.as_str().unwrap_or_default().into()
-}
-
-/// Commands that make the run and its evaluation again, elsewhere.
-fn reproduce(path: &Path, evaluation: Option<&Evaluation>) -> Vec<String> {
-    let again = quoted(&format!("{}-again", path.display()));
-    let config = quoted(&path.join(files::CONFIG).display().to_string());
-    let mut commands = vec![format!("hmcvi train {config} --out {again}")];
-    // The words after `hmcvi eval`, with the other run's place.
-    let words = evaluation.map(|e| e.command.iter().skip(1).skip_while(|w| *w != "eval").skip(1));
-    commands.extend(words.map(|words| {
-        let is_run = |word: &str| !word.starts_with('-') && name(Path::new(word)) == name(path);
-        let words = words.map(|w| if is_run(w) { again.clone() } else { quoted(w) });
-        std::iter::once("hmcvi eval".into()).chain(words).collect::<Vec<_>>().join(" ")
-    }));
-    commands
 }

@@ -3,6 +3,7 @@
 pub(crate) mod gather;
 mod opener;
 mod pictures;
+mod reproduce;
 
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};

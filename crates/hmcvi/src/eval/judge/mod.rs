@@ -170,7 +170,7 @@ pub struct Judgement {
     pub terms: BTreeMap<String, f64>,
     /// Simulations, over all draws, that diverged.
     pub divergences: u64,
-    /// Latent dimensions that are used; not with less than a hundred images.
+    /// Latent dimensions that are used; not with a single image.
     pub dimensions: Option<record::UsedDimensions>,
     /// Mean bound of every image over its draws; not a number if all of them diverged.
     pub bounds: Vec<f64>,

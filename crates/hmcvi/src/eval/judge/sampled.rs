@@ -76,15 +76,15 @@ impl Judge<'_> {
         }
         let column = |f: fn(&WeightSummary) -> f64| -> Vec<f64> { all.iter().map(f).collect() };
         let likelihoods = means_of_images(&column(|w| w.log_mean), count);
-        let mut k_hats = column(|w| w.k_hat);
-        let high = k_hats.iter().filter(|k| **k > HIGH_K_HAT).count() as f64 / k_hats.len() as f64;
+        let mut k_hats: Vec<f64> = all.iter().filter_map(|w| w.k_hat).collect();
+        let high = k_hats.iter().filter(|k| **k > HIGH_K_HAT).count() as f64 / all.len() as f64;
         for (i, image) in judgement.images.iter_mut().enumerate() {
             let of_image = || all.iter().skip(i).step_by(count);
             let most = |f: fn(&WeightSummary) -> f64| of_image().map(f).fold(f64::NEG_INFINITY, f64::max);
             image.log_likelihood = Some(likelihoods[i]).filter(|l| l.is_finite());
             image.effective_sample_size = Some(-most(|w| -w.effective_sample_size));
             image.log_weight_variance = Some(most(|w| w.variance));
-            image.k_hat = Some(most(|w| w.k_hat));
+            image.k_hat = of_image().filter_map(|w| w.k_hat).reduce(f64::max);
         }
         k_hats.sort_by(f64::total_cmp);
         judgement.importance_sampling = Some(record::ImportanceSampling {
@@ -99,7 +99,7 @@ impl Judge<'_> {
             log_likelihood: finite_estimate(&likelihoods),
             effective_sample_size: finite_estimate(&column(|w| w.effective_sample_size)).mean,
             log_weight_variance: finite_estimate(&column(|w| w.variance)).mean,
-            k_hat_median: k_hats[k_hats.len() / 2],
+            k_hat_median: k_hats.get(k_hats.len() / 2).copied(),
             k_hat_high: high,
             gflops: (images == draws * count)
                 .then(|| (images * options.samples) as f64 * flop as f64 / seconds / 1e9),

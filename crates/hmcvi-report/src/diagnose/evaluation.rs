@@ -1,0 +1,153 @@
+//! Examine what an evaluation is of, and what it found beside the likelihood.
+
+use hmcvi_record::{Evaluation, Finding};
+
+use super::{Known, good, problem, remark, unchecked};
+
+/// Fewest images whose mean says something about all, and that tell a used latent dimension from an unused one.
+const FEW_IMAGES: u64 = 100;
+/// Share of images without a bound above which the mean of the others is no bound.
+const MANY_DROPPED: f64 = 0.01;
+/// Nats that better reverse models may add to the bound.
+const POOR_REVERSE: f64 = 0.5;
+/// Largest R-hat of chains that agree.
+const CONVERGED: f64 = 1.05;
+
+/// Whether it is of this model, of its data, and of enough of it.
+pub(super) fn subject(known: &Known<'_>, e: &Evaluation) -> Vec<Finding> {
+    [outdated(known, e), other_data(known, e), few_images(known, e), dropped(e)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn outdated(known: &Known<'_>, e: &Evaluation) -> Option<Finding> {
+    (known.evaluation_is_current == Some(false)).then(|| {
+        problem(
+            "evaluation",
+            format!("the evaluation is of the {} checkpoint as it was in epoch {}", e.checkpoint, e.epoch),
+            "the model was trained further after it was evaluated",
+            format!("hmcvi eval {}", known.place),
+        )
+    })
+}
+
+fn other_data(known: &Known<'_>, e: &Evaluation) -> Option<Finding> {
+    let info = known.info?;
+    (info.data_sha256 != e.data_sha256).then(|| {
+        problem(
+            "data",
+            format!(
+                "the model was trained on {} but evaluated on other data (its SHA-256 differs)",
+                info.data
+            ),
+            "the numbers say how well the model describes that other data, not how well it was trained",
+            format!("hmcvi eval {}", known.place),
+        )
+    })
+}
+
+fn few_images(known: &Known<'_>, e: &Evaluation) -> Option<Finding> {
+    (e.images < FEW_IMAGES).then(|| {
+        problem(
+            "images",
+            format!("only {} were evaluated", crate::counted(e.images, "image")),
+            "so few say little about the others, and a standard error over so few is itself uncertain",
+            format!("hmcvi eval {} on at least {FEW_IMAGES} images", known.place),
+        )
+    })
+}
+
+fn dropped(e: &Evaluation) -> Option<Finding> {
+    let share = e.divergences as f64 / (e.images * e.draws * e.chain_draws).max(1) as f64;
+    (share > MANY_DROPPED).then(|| {
+        problem(
+            "divergences",
+            format!("{:.1}% of simulations diverged in the evaluation and were left out", 100.0 * share),
+            "the mean over the others is not a bound on the likelihood of all",
+            "train again with `chain.acceptance=simple`, or with a smaller `train.learning_rate.first`",
+        )
+    })
+}
+
+pub(super) fn dimensions(known: &Known<'_>, e: &Evaluation) -> Option<Finding> {
+    let Some(d) = e.dimensions else {
+        return Some(unchecked(
+            "dimensions",
+            "one image cannot show which latent dimensions are used",
+            "whether the latent space has collapsed is unknown",
+            format!("hmcvi eval {} on at least {FEW_IMAGES} images", known.place),
+        ));
+    };
+    let numbers = format!("{} of {} latent dimensions are used", d.used, d.all);
+    let again = "train again, from the basic model on, with `--set train.learning_rate.warm_up=0.1` or a smaller \
+                 `train.learning_rate.first`";
+    Some(match d.used {
+        0 => problem(
+            "dimensions",
+            numbers,
+            "the model has collapsed: it ignores its latent variables, and all reconstructions are the same",
+            again,
+        ),
+        used if used == d.all => good("dimensions", numbers, "the model has use for its latent space"),
+        _ if e.images < FEW_IMAGES => unchecked(
+            "dimensions",
+            format!("{numbers} on {}", crate::counted(e.images, "image")),
+            "more images may show that the others are used, too",
+            format!("hmcvi eval {} on at least {FEW_IMAGES} images", known.place),
+        ),
+        _ => remark(
+            "dimensions",
+            numbers,
+            "the others were lost early in training, when large steps are noisy, or the data do not need them",
+            again,
+        ),
+    })
+}
+
+pub(super) fn posterior(e: &Evaluation) -> Option<Finding> {
+    let p = e.posterior.as_ref()?;
+    let gain = p.gain.gaussian_kl;
+    let numbers = format!(
+        "the HMC steps reduce the divergence from the posterior by {:.3} +- {:.3} nats ({:.3} to {:.3})",
+        gain.mean, gain.standard_error, p.initial.gaussian_kl.mean, p.improved.gaussian_kl.mean
+    );
+    // An R-hat that could not be computed is NaN, which is no agreement either.
+    let agree = p.r_hat <= CONVERGED;
+    Some(if !agree {
+        problem(
+            "posterior",
+            format!("the reference chains disagree: R-hat {:.3}", p.r_hat),
+            "distances from them mean nothing",
+            "use fewer or other images; their posteriors may have several modes",
+        )
+    } else if gain.mean.abs() < 3.0 * gain.standard_error && gain.mean != 0.0 {
+        remark(
+            "posterior",
+            numbers,
+            "the improvement is not significant",
+            "use more images, or train with more `chain.hmc_steps`",
+        )
+    } else {
+        good("posterior", numbers, "measured against long chains on the posterior itself")
+    })
+}
+
+pub(super) fn reverse(e: &Evaluation) -> Option<Finding> {
+    let r = e.reverse.as_ref()?;
+    let gain = if r.own.mean > r.linear.mean { r.own } else { r.linear };
+    let numbers = format!(
+        "reverse models fitted to each image would add {:.3} +- {:.3} nats to the bound",
+        gain.mean, gain.standard_error
+    );
+    Some(if gain.mean > POOR_REVERSE && gain.mean > 3.0 * gain.standard_error {
+        remark(
+            "reverse-models",
+            numbers,
+            "the bound is at least that far from the likelihood because the networks predict momenta poorly",
+            "train for longer, or with larger `model.hidden` layers",
+        )
+    } else {
+        good("reverse-models", numbers, "the networks predict momenta about as well as Gaussians can")
+    })
+}
