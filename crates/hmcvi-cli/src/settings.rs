@@ -6,8 +6,9 @@ use std::sync::Arc;
 use hmcvi::config::{PAPER_TABLE, PaperRow, RunSpec, preset};
 use hmcvi::data::Dataset;
 use hmcvi::device::Device;
-use hmcvi::run::{Builtin, Checkpoint, RunDirectory, Which, open_data};
+use hmcvi::run::{Builtin, Checkpoint, RunDirectory, Which};
 use hmcvi::train::learnt;
+use hmcvi_record::files;
 
 use crate::Context;
 use crate::arguments::{DeviceName, Machine, Trained};
@@ -32,6 +33,12 @@ pub(crate) fn find(target: &str) -> Result<Found, Failure> {
     if path.is_dir() {
         return Ok(Found { spec: RunDirectory::open(path)?.spec()?, names_data: true });
     }
+    // The settings of a run mean what they meant when it began.
+    if let Some(run) =
+        path.parent().filter(|run| path.ends_with(files::CONFIG) && run.join(files::INFO).exists())
+    {
+        return Ok(Found { spec: RunDirectory::open(run)?.spec()?, names_data: true });
+    }
     if !path.exists() {
         return Err(Failure::Usage(format!(
             "`{target}` is neither a preset nor a file. Presets are basic-2d, hmcvi-1 to hmcvi-10, basic-20d and \
@@ -54,6 +61,15 @@ fn similar(target: &str) -> String {
     let close =
         PAPER_TABLE.iter().find(|row| plain(row.preset) == plain(target) || plain(row.name) == plain(target));
     close.map_or(String::new(), |row| format!(" (did you mean `{}`?)", row.preset))
+}
+
+/// The settings of `PRESET`, `FILE.toml` or a run directory, for the data that was asked for.
+pub(crate) fn find_for(target: &str, asked: Option<&str>) -> Result<Found, Failure> {
+    let Found { mut spec, names_data } = find(target)?;
+    if let Some(text) = asked.filter(|_| names_data) {
+        spec.data = spec.data.for_other_data(text.into());
+    }
+    Ok(Found { spec, names_data })
 }
 
 /// The settings with `--set` assignments applied, and whether one of them names the data.
@@ -144,13 +160,7 @@ pub(crate) fn open_model(
             (None, spec, checkpoint, data.is_some_and(|d| d != "embedded").then_some(provenance.data_sha256))
         }
     };
-    if let Some(text) = data {
-        spec.data.source = source::named(text).to_string();
-    }
-    let data = Arc::new(open_data(&spec.data)?);
-    if trained_on.is_some_and(|known| known != data.sha256()) {
-        context.terminal.notice("the data is not what the model was trained with (its SHA-256 differs)");
-    }
+    let data = source::open_for_model(context, &mut spec, &checkpoint, data, trained_on.as_deref())?;
     Ok(Model { directory, spec, data, checkpoint, device })
 }
 

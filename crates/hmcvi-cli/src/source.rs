@@ -1,9 +1,13 @@
-//! Choose the data: what was asked for, else the cache if it holds MNIST, else what is embedded.
+//! Choose the data: what was asked for, else the cache if it holds MNIST, else what is embedded. Open it, and say what
+//! it is taken for.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use etcetera::BaseStrategy;
-use hmcvi::data::{MNIST_FILES, Source, verify_mnist};
+use hmcvi::config::{DataSettings, RunSpec};
+use hmcvi::data::{Binarisation, Dataset, Kind, MNIST_FILES, Severity, Source, verify_mnist};
+use hmcvi::run::{Checkpoint, open_data};
 
 use crate::Context;
 use crate::failure::Failure;
@@ -42,4 +46,87 @@ pub(crate) fn named(text: &str) -> Source {
         Source::IdxFolder(path) => Source::IdxFolder(absolute(&path)),
         Source::File(path) => Source::File(absolute(&path)),
     }
+}
+
+/// Opens the data of a new training, says what is to be known about it, and makes the settings fit it.
+pub(crate) fn open_to_train(context: &Context, spec: &mut RunSpec) -> Result<Arc<Dataset>, Failure> {
+    let data = open_data(&spec.data)?;
+    spec.data = spec.data.for_data(&data);
+    remark(context, &data, Severity::Note);
+    Ok(Arc::new(data))
+}
+
+/// Opens the data that a trained model is used with: its own, or what was asked for with `--data`, of which the
+/// settings then say how it is read. `trained_on` is the hash of its own.
+pub(crate) fn open_for_model(
+    context: &Context,
+    spec: &mut RunSpec,
+    checkpoint: &Checkpoint,
+    asked: Option<&str>,
+    trained_on: Option<&str>,
+) -> Result<Arc<Dataset>, Failure> {
+    if let Some(text) = asked {
+        spec.data.source = named(text).to_string();
+    }
+    let is_own = |data: &Dataset| trained_on.is_none_or(|known| known == data.sha256());
+    let mut data = open_data(&spec.data)?;
+    if asked.is_some() && !is_own(&data) {
+        let other = spec.data.for_other_data(spec.data.source.clone());
+        data = open_data(&other)?;
+        check_kind(context, spec, &data);
+        spec.data = other.for_data(&data);
+    }
+    check_size(spec, checkpoint, &data)?;
+    if !is_own(&data) {
+        context.terminal.notice("the data is not what the model was trained with (its SHA-256 differs)");
+    }
+    context.terminal.say(&format!("data: {}", describe(&spec.data, &data)));
+    remark(context, &data, if asked.is_some() { Severity::Note } else { Severity::Warning });
+    Ok(Arc::new(data))
+}
+
+fn check_kind(context: &Context, spec: &RunSpec, data: &Dataset) {
+    if (spec.data.kind, data.kind()) == (Some(Kind::Binary), Kind::Byte) {
+        context.terminal.warn(
+            "the model was trained on binary data, but these are intensities from 0 to 255: those of one half or more \
+             are taken for 1",
+        );
+    }
+}
+
+/// Refuses images of another size than those of the model.
+pub(crate) fn check_size(spec: &RunSpec, checkpoint: &Checkpoint, data: &Dataset) -> Result<(), Failure> {
+    let (images, pixels) = (data.train(), spec.model.pixels(&checkpoint.store));
+    let Some(pixels) = pixels.filter(|&pixels| pixels != images.pixels()) else { return Ok(()) };
+    let side = pixels.isqrt();
+    let takes = if side * side == pixels { format!("{side}x{side}") } else { format!("{pixels} pixels") };
+    Err(Failure::Data(format!(
+        "{}: {}x{} images, the model takes {takes}",
+        data.source(),
+        images.height(),
+        images.width()
+    )))
+}
+
+/// Prints what a user should know about the data, if it matters as much as `least`.
+pub(crate) fn remark(context: &Context, data: &Dataset, least: Severity) {
+    for remark in data.remarks().iter().filter(|remark| remark.severity >= least) {
+        match remark.severity {
+            Severity::Warning => context.terminal.warn(&remark.text),
+            _ => context.terminal.notice(&remark.text),
+        }
+    }
+}
+
+/// The data in a few words, and what the settings take its values for.
+pub(crate) fn describe(settings: &DataSettings, data: &Dataset) -> String {
+    let divisor = settings.pixel_scale.divisor();
+    let taken_for = match (data.kind(), settings.binarisation) {
+        (Kind::Binary, _) => "binary data, exactly 0 and 1".to_owned(),
+        (_, Binarisation::Stochastic) => format!("intensities: 1 with the probability byte/{divisor}"),
+        (_, Binarisation::Threshold) => "intensities: 1 from one half on".to_owned(),
+        (_, Binarisation::None) => format!("intensities: byte/{divisor}"),
+    };
+    let (height, width) = (data.train().height(), data.train().width());
+    format!("{} ({}), {height}x{width} images, taken for {taken_for}", data.name(), data.source())
 }

@@ -68,6 +68,13 @@ impl Terminal {
         }
     }
 
+    /// Something that is probably not as the user means it.
+    pub(crate) fn warn(&self, text: &str) {
+        if !self.quiet {
+            self.line(&format!("{} {text}", self.paint("33", "warning:")));
+        }
+    }
+
     /// Why the program stops; printed also when quiet.
     pub(crate) fn error(&self, text: &str) {
         self.line(&format!("{} {text}", self.paint("31", "error:")));

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::{Subcommand, ValueEnum};
-use hmcvi::data::{DatasetInfo, FetchEvent, FetchOptions, fetch_mnist, info, open, verify_mnist};
+use hmcvi::config::DataSettings;
+use hmcvi::data::{DatasetInfo, FetchEvent, FetchOptions, Severity, fetch_mnist, info, open, verify_mnist};
 use hmcvi_report::{Align, Table};
 use serde::Serialize;
 
@@ -32,7 +33,7 @@ pub(crate) enum Command {
         /// Folder [default: the cache]
         folder: Option<PathBuf>,
     },
-    /// Describe a data set: sizes, classes, hash
+    /// Describe a data set: sizes, classes, hash, what it is taken for, and what to look out for
     Info {
         /// `embedded`, a folder, `idx:FOLDER`, or a .npy or .npz file [default: the cache, else embedded]
         #[arg(value_name = "SOURCE")]
@@ -105,14 +106,18 @@ fn verify(context: &Context, folder: Option<&PathBuf>) -> Result<(), Failure> {
 
 fn describe(context: &Context, source: Option<&str>) -> Result<(), Failure> {
     let source = source.map_or_else(|| source::usual(context), source::named);
-    let info = info(&open(&source)?);
+    let data = open(&source)?;
+    let info = info(&data);
     if context.terminal.json {
         return context.terminal.print_json(&info);
     }
-    context.terminal.print(&text(&info))
+    let settings = DataSettings::default().for_data(&data);
+    context.terminal.print(&text(&info, &source::describe(&settings, &data)))?;
+    source::remark(context, &data, Severity::Info);
+    Ok(())
 }
 
-fn text(info: &DatasetInfo) -> String {
+fn text(info: &DatasetInfo, what: &str) -> String {
     let mut table = Table::new([
         ("split", Align::Left),
         ("images", Align::Right),
@@ -128,6 +133,5 @@ fn text(info: &DatasetInfo) -> String {
             [split.split.name().into(), split.images.to_string(), format!("{:.2}", split.mean_pixel), counts];
         table.row(cells);
     }
-    let size = format!("{} x {} pixels", info.height, info.width);
-    format!("{} ({}), {size}\nSHA-256 {}\n\n{table}", info.name, info.source, info.sha256)
+    format!("{what}\nSHA-256 {}\n\n{table}", info.sha256)
 }

@@ -39,9 +39,10 @@ pub(crate) struct Arguments {
     seed: u64,
 }
 
-/// The files that are written; labels only where the data has them.
-const FILES: [&str; 5] = ["z0.npy", "zT.npy", "encoder_mean.npy", "encoder_log_variance.npy", LABELS];
+/// The files that are written; labels only where the data has them, and rows where the data was shuffled.
+const FILES: [&str; 6] = ["z0.npy", "zT.npy", "encoder_mean.npy", "encoder_log_variance.npy", LABELS, ROWS];
 const LABELS: &str = "labels.npy";
+const ROWS: &str = "rows.npy";
 
 /// A file and the shape of what it holds.
 #[derive(Serialize)]
@@ -53,7 +54,11 @@ struct Written {
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
     let mut model = open_trained(context, &arguments.trained)?;
     let images = first(model.data.images(arguments.split.into()), arguments.limit)?;
-    let names = FILES.iter().filter(|name| **name != LABELS || images.labels().is_some());
+    let names = FILES.iter().filter(|name| match **name {
+        LABELS => images.labels().is_some(),
+        ROWS => images.rows_in_file().is_some(),
+        _ => true,
+    });
     let outputs = Outputs::claim(names.map(|name| arguments.out.join(name)), arguments.force)?;
     outputs.spare(&model.spec.data.source)?;
     let (spec, n, d) = (&model.spec, images.len(), model.spec.model.latent);
@@ -88,6 +93,11 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
     if let Some(labels) = images.labels() {
         let file = arguments.out.join(LABELS);
         outputs.write_npy(&file, &[n], labels)?;
+        written.push(Written { file, shape: vec![n] });
+    }
+    if let Some(rows) = images.rows_in_file() {
+        let file = arguments.out.join(ROWS);
+        outputs.write_npy(&file, &[n], rows)?;
         written.push(Written { file, shape: vec![n] });
     }
     if context.terminal.json {

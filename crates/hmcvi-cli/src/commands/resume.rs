@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use hmcvi::config::RunSpec;
-use hmcvi::run::{RunDirectory, open_data, resume};
+use hmcvi::run::{RunDirectory, Which, open_data, resume};
 
 use super::train::{begin, conclude};
 use crate::Context;
@@ -42,6 +42,9 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
     let data = Arc::new(open_data(&spec.data)?);
     let known = directory.info()?.data_sha256;
     if known != data.sha256() {
+        if directory.has_checkpoint(Which::Last) {
+            source::check_size(&spec, &directory.checkpoint(Which::Last)?, &data)?;
+        }
         return Err(Failure::Data(format!(
             "the data from {} has the SHA-256 {}, but the run began with {known}; name the same data with --data",
             data.source(),

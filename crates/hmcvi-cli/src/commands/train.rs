@@ -8,14 +8,15 @@ use clap::Args;
 use hmcvi::config::RunSpec;
 use hmcvi::data::Dataset;
 use hmcvi::device::Device;
-use hmcvi::run::{Begin, Outcome, RunDirectory, open_data, start};
+use hmcvi::run::{Begin, Outcome, RunDirectory, start};
 
 use crate::Context;
 use crate::arguments::{Data, Machine};
 use crate::events::Recorded;
 use crate::failure::Failure;
 use crate::progress::Training;
-use crate::settings::{assigned, find, open_device, settle_data};
+use crate::settings::{assigned, find_for, open_device, settle_data};
+use crate::source;
 
 /// What was typed.
 #[derive(Debug, Args)]
@@ -55,10 +56,10 @@ struct Job {
 
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
     let device = open_device(&arguments.machine)?;
-    let Job { spec, out } = understand(context, arguments)?;
+    let Job { mut spec, out } = understand(context, arguments)?;
     RunDirectory::check_free(&out, arguments.force)?;
     advise(context, &spec);
-    let data = Arc::new(open_data(&spec.data)?);
+    let data = source::open_to_train(context, &mut spec)?;
     describe(context, &spec, &data, &out);
     let begin = begin(spec, data, device);
     let training = Training::new(context, begin.spec.train.epochs, 1);
@@ -69,8 +70,9 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
 }
 
 fn understand(context: &Context, arguments: &Arguments) -> Result<Job, Failure> {
-    let found = assigned(find(&arguments.target)?, &arguments.assignments)?;
-    let mut spec = settle_data(context, found, arguments.data.data.as_deref());
+    let data = arguments.data.data.as_deref();
+    let found = assigned(find_for(&arguments.target, data)?, &arguments.assignments)?;
+    let mut spec = settle_data(context, found, data);
     if let Some(seed) = arguments.seed {
         spec.seed = seed;
     }
@@ -110,13 +112,12 @@ fn advise(context: &Context, spec: &RunSpec) {
 fn describe(context: &Context, spec: &RunSpec, data: &Dataset, out: &Path) {
     let what = spec.preset.as_deref().unwrap_or("own settings");
     context.terminal.say(&format!(
-        "training {what}: {} dimensions, {} HMC steps of {} leapfrog steps; {} training images of {} ({}); into {}",
+        "training {what}: {} dimensions, {} HMC steps of {} leapfrog steps; {} training images of {}; into {}",
         spec.model.latent,
         spec.chain.hmc_steps,
         spec.chain.leapfrog_steps,
         data.train().len(),
-        data.name(),
-        data.source(),
+        source::describe(&spec.data, data),
         out.display()
     ));
 }

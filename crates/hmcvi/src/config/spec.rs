@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Binarisation, PixelScale};
+use crate::data::{Binarisation, Dataset, Kind, PixelScale, Splitting};
 use crate::model::VaeSettings;
 use crate::train::{Adam, Schedule};
 use crate::vi::ChainSettings;
@@ -73,6 +73,11 @@ impl Default for RunSpec {
 pub struct DataSettings {
     /// `embedded`, or a folder or file.
     pub source: String,
+    /// What the values are taken for; left out, the values themselves decide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<Kind>,
+    /// How arrays are divided that come without test or validation images.
+    pub split: Splitting,
     /// How grey pixels become binary ones.
     pub binarisation: Binarisation,
     /// A pixel's probability is its byte divided by this, 256 (the paper's) or 255.
@@ -87,11 +92,35 @@ impl Default for DataSettings {
     fn default() -> Self {
         DataSettings {
             source: "embedded".into(),
+            kind: None,
+            split: Splitting::default(),
             binarisation: Binarisation::Stochastic,
             pixel_scale: PixelScale::P256,
             evaluation_draws: 5,
             limit: 0,
         }
+    }
+}
+
+impl DataSettings {
+    /// These settings for `data`: they name its kind, and leave nothing to chance where its values are 0 and 1 already.
+    #[must_use]
+    pub fn for_data(&self, data: &Dataset) -> Self {
+        let settings = DataSettings { kind: Some(data.kind()), ..self.clone() };
+        match data.kind() {
+            Kind::Binary => DataSettings {
+                binarisation: Binarisation::Threshold,
+                pixel_scale: PixelScale::P255,
+                ..settings
+            },
+            Kind::Byte => settings,
+        }
+    }
+
+    /// These settings for other data, which need not be read as theirs was.
+    #[must_use]
+    pub fn for_other_data(&self, source: String) -> Self {
+        DataSettings { source, kind: None, split: Splitting::default(), ..self.clone() }
     }
 }
 
@@ -161,6 +190,18 @@ impl RunSpec {
         let spec: RunSpec = toml::from_str(text).map_err(|e| ConfigError::Syntax(e.to_string()))?;
         spec.check()?;
         Ok(spec)
+    }
+
+    /// Reads the settings of a run that may be older than this version: what they do not say yet is as it was then.
+    pub fn from_record(text: &str) -> Result<Self, ConfigError> {
+        let mut table: toml::Table =
+            toml::from_str(text).map_err(|e: toml::de::Error| ConfigError::Syntax(e.to_string()))?;
+        let data = table.entry("data").or_insert_with(|| toml::Table::new().into());
+        if let Some(data) = data.as_table_mut() {
+            data.entry("kind").or_insert_with(|| Kind::Byte.name().into());
+            data.entry("split").or_insert_with(|| Splitting::Earlier.name().into());
+        }
+        Self::from_toml(&table.to_string())
     }
 
     /// What a description may contain, as JSON Schema: names, types, defaults and meanings.

@@ -3,7 +3,10 @@
 use super::array::ByteArray;
 use super::error::DataError;
 use super::images::Images;
+use super::mnist::is_mnist_train;
+use super::remark::{About, Remark};
 use super::split::{Dataset, Split};
+use super::splitting::Splitting;
 
 /// Where named arrays come from: an archive or a folder.
 pub(crate) trait Arrays {
@@ -11,44 +14,126 @@ pub(crate) trait Arrays {
     fn place(&self) -> &str;
     /// How messages write the array called `array`.
     fn file(&self, array: &str) -> String;
+    /// The names of all arrays.
+    fn names(&self) -> Result<Vec<String>, DataError>;
     /// Reads the array called `array`, if there is one.
     fn find(&mut self, array: &str) -> Result<Option<ByteArray>, DataError>;
 }
 
-/// The names of the images and of the labels of a split; the second ones are those of Keras' `mnist.npz`.
-fn names(split: Split) -> ([&'static str; 2], &'static str) {
+/// The names that the images and the labels of a split go by, without regard to case; the first found is taken.
+struct Names {
+    images: &'static [&'static str],
+    labels: &'static [&'static str],
+}
+
+fn names(split: Split) -> Names {
     match split {
-        Split::Train => (["train", "x_train"], "y_train"),
-        Split::Validation => (["validation", "x_validation"], "y_validation"),
-        Split::Test => (["test", "x_test"], "y_test"),
+        Split::Train => {
+            Names { images: &["train", "x_train", "x"], labels: &["y_train", "train_labels", "y"] }
+        }
+        Split::Validation => Names {
+            images: &["validation", "x_validation", "val", "x_val", "valid", "x_valid"],
+            labels: &["y_validation", "validation_labels", "y_val", "val_labels", "y_valid", "valid_labels"],
+        },
+        Split::Test => Names { images: &["test", "x_test"], labels: &["y_test", "test_labels"] },
     }
 }
 
-/// Makes a data set of the arrays `train`, `validation`, `test` and their labels.
-pub(crate) fn assemble(name: &str, source: &str, arrays: &mut dyn Arrays) -> Result<Dataset, DataError> {
-    let Some(train) = images(Split::Train, arrays)? else {
-        let (images, _) = names(Split::Train);
-        return Err(DataError::Missing {
-            place: arrays.place().to_owned(),
-            looked_for: images.iter().map(|array| arrays.file(array)).collect(),
-            next: "save the training images under one of these names".to_owned(),
-        });
-    };
-    let validation = images(Split::Validation, arrays)?;
-    let test = images(Split::Test, arrays)?;
-    Dataset::from_parts(name, source, train, validation, test)
+/// The names that were known before [`Splitting`] could be chosen, in lower case only.
+fn earlier(names: &Names) -> Names {
+    Names { images: &names.images[..2], labels: &names.labels[..1] }
 }
 
-fn images(split: Split, arrays: &mut dyn Arrays) -> Result<Option<Images>, DataError> {
-    let (candidates, labels) = names(split);
-    for array in candidates {
-        if let Some(found) = arrays.find(array)? {
-            let labels = match arrays.find(labels)? {
-                Some(found) => Some(found.into_labels(&arrays.file(labels))?),
-                None => None,
-            };
-            return found.into_images(&arrays.file(array), labels).map(Some);
+/// Makes a data set of the arrays of training, validation and test images and of their labels.
+pub(crate) fn assemble(
+    name: &str,
+    source: &str,
+    splitting: Splitting,
+    arrays: &mut dyn Arrays,
+) -> Result<Dataset, DataError> {
+    let mut search = Search { unused: arrays.names()?, splitting, arrays };
+    let Some(train) = search.images(Split::Train)? else { return Err(search.missing()) };
+    let validation = search.images(Split::Validation)?;
+    let test = search.images(Split::Test)?;
+    let usual = splitting == Splitting::Shuffled && is_mnist_train(&train);
+    let splitting = if usual { Splitting::InOrder } else { splitting };
+    let dataset = Dataset::from_parts(name, source, splitting, (train, validation, test))?;
+    Ok(match search.remark() {
+        Some(remark) => dataset.with_remark(remark),
+        None => dataset,
+    })
+}
+
+/// Whether there are training images under one of the names that `splitting` knows.
+pub(crate) fn has_train(splitting: Splitting, arrays: &mut dyn Arrays) -> bool {
+    let Ok(unused) = arrays.names() else { return false };
+    let search = Search { unused, splitting, arrays };
+    search.name(search.names(Split::Train).images).is_some()
+}
+
+/// What is left to be found.
+struct Search<'a> {
+    unused: Vec<String>,
+    splitting: Splitting,
+    arrays: &'a mut dyn Arrays,
+}
+
+impl Search<'_> {
+    fn names(&self, split: Split) -> Names {
+        let names = names(split);
+        if self.splitting == Splitting::Earlier { earlier(&names) } else { names }
+    }
+
+    /// The array that goes by one of `names`.
+    fn name(&self, names: &[&str]) -> Option<String> {
+        let same = |known: &str, name: &str| match self.splitting {
+            Splitting::Earlier => known == name,
+            _ => known.eq_ignore_ascii_case(name),
+        };
+        names.iter().find_map(|known| self.unused.iter().find(|name| same(known, name))).cloned()
+    }
+
+    fn images(&mut self, split: Split) -> Result<Option<Images>, DataError> {
+        let names = self.names(split);
+        let Some(name) = self.name(names.images) else { return Ok(None) };
+        // `y` belongs to `X` alone: beside `x_train` it may be the labels of anything.
+        let whole = name.eq_ignore_ascii_case("x");
+        let fits = |labels: &&&str| (**labels == "y") == whole;
+        let labels: Vec<&str> = names.labels.iter().filter(fits).copied().collect();
+        let labels = match self.name(&labels) {
+            Some(labels) => self.take(&labels)?.map(|found| found.into_labels(&self.arrays.file(&labels))),
+            None => None,
+        };
+        let Some(images) = self.take(&name)? else { return Ok(None) };
+        images.into_images(&self.arrays.file(&name), labels.transpose()?).map(Some)
+    }
+
+    fn take(&mut self, array: &str) -> Result<Option<ByteArray>, DataError> {
+        self.unused.retain(|name| name != array);
+        self.arrays.find(array)
+    }
+
+    fn missing(&self) -> DataError {
+        let found = match &self.unused[..] {
+            [] => String::new(),
+            names => format!("there are {}; ", names.join(", ")),
+        };
+        DataError::Missing {
+            place: self.arrays.place().to_owned(),
+            looked_for: self.names(Split::Train).images.iter().map(|array| self.arrays.file(array)).collect(),
+            next: format!("{found}save the training images under one of these names"),
         }
     }
-    Ok(None)
+
+    /// Names what is not used.
+    fn remark(&self) -> Option<Remark> {
+        if self.unused.is_empty() {
+            return None;
+        }
+        let unused = self.unused.iter().map(|name| self.arrays.file(name)).collect::<Vec<_>>().join(", ");
+        let known = Split::ALL.map(|split| self.names(split));
+        let known: Vec<&str> = known.iter().flat_map(|n| [n.images, n.labels].concat()).collect();
+        let text = format!("not used: {unused}. Arrays are known by the names {}", known.join(", "));
+        Some(Remark::warning(About::Arrays, text))
+    }
 }

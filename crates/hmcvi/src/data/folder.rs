@@ -11,6 +11,7 @@ use super::images::Images;
 use super::mnist::idx_names;
 use super::npy::read_npy;
 use super::split::{Dataset, Split};
+use super::splitting::Splitting;
 
 /// The first words of the names of a split's IDX files.
 fn idx_stems(split: Split) -> &'static [&'static str] {
@@ -28,7 +29,8 @@ fn idx_candidates(split: Split, kind: &str) -> Vec<String> {
 /// Loads a folder with IDX files that are named as those of MNIST, whatever their sizes and content.
 ///
 /// `train-images-idx3-ubyte` is needed; `t10k-images-…` (or `test-images-…`), `validation-images-…` and the
-/// `…-labels-idx1-ubyte` are taken if they are there. All may be compressed.
+/// `…-labels-idx1-ubyte` are taken if they are there. All may be compressed. Splits that are not there are the last
+/// of the training images, as is usual for MNIST.
 ///
 /// # Errors
 /// If the training images are missing, or a file cannot be read or does not fit the others.
@@ -42,7 +44,8 @@ pub fn load_idx_folder(folder: &Path) -> Result<Dataset, DataError> {
     };
     let validation = idx_images(folder, Split::Validation)?;
     let test = idx_images(folder, Split::Test)?;
-    Dataset::from_parts(folder_name(folder), name(folder), train, validation, test)
+    let parts = (train, validation, test);
+    Dataset::from_parts(folder_name(folder), name(folder), Splitting::InOrder, parts)
 }
 
 fn idx_images(folder: &Path, split: Split) -> Result<Option<Images>, DataError> {
@@ -61,19 +64,19 @@ pub(crate) fn has_idx(folder: &Path) -> bool {
     file::find(folder, &idx_candidates(Split::Train, "images-idx3")).is_some()
 }
 
-/// Loads a folder with `train.npy` (or `x_train.npy`) and, if they are there, `validation.npy`, `test.npy` and
-/// the labels `y_train.npy`, `y_validation.npy` and `y_test.npy`.
+/// Loads a folder of `.npy` files that are named as the arrays of an `.npz` file: `train.npy`, `x_train.npy` or `X.npy`,
+/// and, if they are there, those of the other splits and of labels.
 ///
 /// # Errors
 /// If the training images are missing, or a file cannot be read or does not fit the others.
-pub fn load_npy_folder(folder: &Path) -> Result<Dataset, DataError> {
+pub fn load_npy_folder(folder: &Path, splitting: Splitting) -> Result<Dataset, DataError> {
     let mut arrays = NpyFolder { folder, place: name(folder) };
-    arrays::assemble(&folder_name(folder), &name(folder), &mut arrays)
+    arrays::assemble(&folder_name(folder), &name(folder), splitting, &mut arrays)
 }
 
 /// Whether [`load_npy_folder`] would find training images.
-pub(crate) fn has_npy(folder: &Path) -> bool {
-    file::find(folder, &["train.npy".to_owned(), "x_train.npy".to_owned()]).is_some()
+pub(crate) fn has_npy(folder: &Path, splitting: Splitting) -> bool {
+    arrays::has_train(splitting, &mut NpyFolder { folder, place: name(folder) })
 }
 
 struct NpyFolder<'a> {
@@ -88,6 +91,18 @@ impl Arrays for NpyFolder<'_> {
 
     fn file(&self, array: &str) -> String {
         format!("{array}.npy")
+    }
+
+    fn names(&self) -> Result<Vec<String>, DataError> {
+        let failed = |source| DataError::io(self.place.clone(), "open", source);
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(self.folder).map_err(failed)? {
+            let file = entry.map_err(failed)?.file_name();
+            names.extend(file.to_str().and_then(|file| file.strip_suffix(".npy")).map(str::to_owned));
+        }
+        // Folders are listed in any order, which must not matter.
+        names.sort();
+        Ok(names)
     }
 
     fn find(&mut self, array: &str) -> Result<Option<ByteArray>, DataError> {

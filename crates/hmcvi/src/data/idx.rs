@@ -100,7 +100,7 @@ fn kind_name(kind: u8) -> String {
 /// If the array has no axis or more than three, an axis is longer than a `u32` can say, or the file cannot
 /// be written.
 pub fn write_idx(path: &Path, array: &ByteArray, storage: Storage) -> Result<(), DataError> {
-    let header = header(&name(path), array)?;
+    let header = header(&name(path), array.shape())?;
     file::write(path, |file| match storage {
         Storage::Plain => file.write_all(&header).and_then(|()| file.write_all(array.bytes())),
         Storage::Gzip => {
@@ -112,21 +112,21 @@ pub fn write_idx(path: &Path, array: &ByteArray, storage: Storage) -> Result<(),
     })
 }
 
-/// The hash of the IDX file (not compressed) that holds this array.
-pub(crate) fn sha256(file: &str, array: &ByteArray) -> Result<String, DataError> {
+/// The hash of the IDX file (not compressed) that holds these bytes.
+pub(crate) fn sha256_of(shape: &[usize], bytes: &[u8]) -> Result<String, DataError> {
     let mut hasher = Hasher::default();
-    hasher.update(&header(file, array)?);
-    hasher.update(array.bytes());
+    hasher.update(&header("IDX file", shape)?);
+    hasher.update(bytes);
     Ok(hasher.finish())
 }
 
-fn header(file: &str, array: &ByteArray) -> Result<Vec<u8>, DataError> {
-    let axes = match u8::try_from(array.shape().len()) {
+fn header(file: &str, shape: &[usize]) -> Result<Vec<u8>, DataError> {
+    let axes = match u8::try_from(shape.len()) {
         Ok(axes @ 1..=3) => axes,
-        _ => return Err(DataError::field(file, "number of axes", array.shape().len(), "1, 2 or 3")),
+        _ => return Err(DataError::field(file, "number of axes", shape.len(), "1, 2 or 3")),
     };
     let mut header = vec![0, 0, UNSIGNED_BYTE, axes];
-    for &length in array.shape() {
+    for &length in shape {
         let length = u32::try_from(length)
             .map_err(|_| DataError::field(file, "length of an axis", length, "less than 2^32"))?;
         header.extend(length.to_be_bytes());

@@ -11,6 +11,8 @@ pub struct Images {
     width: usize,
     bytes: Vec<u8>,
     labels: Option<Vec<u8>>,
+    /// Row of each image in its file, where the order is another.
+    rows_in_file: Option<Vec<u32>>,
 }
 
 impl Images {
@@ -53,7 +55,7 @@ impl Images {
                 let expected = format!("{images}, one for each image");
                 Err(DataError::field(file, "number of labels", labels.len(), expected))
             }
-            _ => Ok(Images { height, width, bytes, labels }),
+            _ => Ok(Images { height, width, bytes, labels, rows_in_file: None }),
         }
     }
 
@@ -92,6 +94,11 @@ impl Images {
         self.labels.as_deref()
     }
 
+    /// The row of each image in the file it came from, counted from 0, where they were shuffled.
+    pub fn rows_in_file(&self) -> Option<&[u32]> {
+        self.rows_in_file.as_deref()
+    }
+
     /// The pixels of image `index`, if there is one.
     pub fn row(&self, index: usize) -> Option<&[u8]> {
         self.rows(index..index.checked_add(1)?)
@@ -106,8 +113,9 @@ impl Images {
     /// A copy of the images in `range`, with their labels, if all of them exist.
     pub fn slice(&self, range: Range<usize>) -> Option<Images> {
         let bytes = self.rows(range.clone())?.to_vec();
-        let labels = self.labels.as_ref().map(|labels| labels[range].to_vec());
-        Some(Images { height: self.height, width: self.width, bytes, labels })
+        let labels = self.labels.as_ref().map(|labels| labels[range.clone()].to_vec());
+        let rows_in_file = self.rows_in_file.as_ref().map(|rows| rows[range].to_vec());
+        Some(Images { height: self.height, width: self.width, bytes, labels, rows_in_file })
     }
 
     /// Cuts the images in two: the first `first` (or all, if there are fewer) and the rest.
@@ -115,8 +123,27 @@ impl Images {
         let first = first.min(self.len());
         let bytes = self.bytes.split_off(first * self.pixels());
         let labels = self.labels.as_mut().map(|labels| labels.split_off(first));
+        let rows_in_file = self.rows_in_file.as_mut().map(|rows| rows.split_off(first));
         self.bytes.shrink_to_fit();
-        let rest = Images { height: self.height, width: self.width, bytes, labels };
+        let rest = Images { height: self.height, width: self.width, bytes, labels, rows_in_file };
         (self, rest)
+    }
+
+    /// The images in another order, with the rows they had; `order` is a permutation.
+    pub(crate) fn in_order(&self, order: &[u32]) -> Images {
+        let pixels = self.pixels();
+        let row = |index: &u32| &self.bytes[*index as usize * pixels..][..pixels];
+        Images {
+            bytes: order.iter().flat_map(row).copied().collect(),
+            labels: self.labels.as_ref().map(|labels| order.iter().map(|&i| labels[i as usize]).collect()),
+            rows_in_file: Some(order.to_vec()),
+            ..*self
+        }
+    }
+
+    /// The images with every value replaced.
+    pub(crate) fn map_values(mut self, value: impl Fn(u8) -> u8) -> Images {
+        self.bytes.iter_mut().for_each(|byte| *byte = value(*byte));
+        self
     }
 }

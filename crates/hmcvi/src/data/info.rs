@@ -3,6 +3,8 @@
 use serde::Serialize;
 
 use super::images::Images;
+use super::kind::Kind;
+use super::remark::Remark;
 use super::split::{Dataset, Split};
 
 /// What there is to know about a data set at a glance.
@@ -18,6 +20,10 @@ pub struct DatasetInfo {
     pub height: usize,
     /// Pixels from left to right.
     pub width: usize,
+    /// What the values are taken for.
+    pub kind: Kind,
+    /// What a user should know about it; see [`Dataset::remarks`].
+    pub remarks: Vec<Remark>,
     /// Training, validation and test images, in this order.
     pub splits: Vec<SplitInfo>,
 }
@@ -45,6 +51,8 @@ pub fn info(dataset: &Dataset) -> DatasetInfo {
         sha256: dataset.sha256().to_owned(),
         height: dataset.train().height(),
         width: dataset.train().width(),
+        kind: dataset.kind(),
+        remarks: dataset.remarks(),
         splits: Split::ALL.map(|split| split_info(split, dataset.images(split), classes)).to_vec(),
     }
 }

@@ -6,6 +6,7 @@ use super::array::{self, ByteArray};
 use super::error::{DataError, name};
 use super::file;
 use super::idx;
+use super::images::Images;
 use super::split::Dataset;
 use super::stream::Stream;
 
@@ -75,7 +76,7 @@ impl KnownFile {
             let expected = format!("{} as in MNIST ({})", array::show(self.shape), OTHER);
             return Err(DataError::field(name(&path), "shape", found, expected));
         }
-        self.check_hash(&path, idx::sha256(&name(&path), &array)?)?;
+        self.check_hash(&path, idx::sha256_of(array.shape(), array.bytes())?)?;
         Ok(array)
     }
 
@@ -122,6 +123,9 @@ pub fn verify_mnist(folder: &Path) -> Result<Vec<PathBuf>, DataError> {
     Ok(paths)
 }
 
+/// Images of the training file to train on; the others are for validation.
+const TRAIN: usize = 50_000;
+
 /// Loads MNIST: 50,000 training, 10,000 validation and 10,000 test images, each file checked by its hash.
 ///
 /// The validation images are the last 10,000 of the training file.
@@ -136,7 +140,15 @@ pub fn load_mnist(folder: &Path) -> Result<Dataset, DataError> {
     };
     let test = load(test_images, test_labels)?;
     let train = load(train_images, train_labels)?;
-    Dataset::from_parts("mnist", name(folder), train, None, Some(test))
+    let (train, validation) = train.split_at(TRAIN);
+    Dataset::new("mnist", name(folder), train, validation, test)
+}
+
+/// Whether these are the training images of MNIST, which have a usual split, wherever they came from.
+pub(crate) fn is_mnist_train(images: &Images) -> bool {
+    let [file, ..] = &MNIST_FILES;
+    let shape = [images.len(), images.height(), images.width()];
+    shape == file.shape && idx::sha256_of(&shape, images.bytes()).is_ok_and(|found| found == file.sha256)
 }
 
 fn missing(folder: &Path, files: &[&KnownFile]) -> DataError {

@@ -1,4 +1,4 @@
-//! Read `.npy` files of bytes, and write those of bytes and floating-point numbers.
+//! Read `.npy` files of bytes, and write those of bytes and other numbers.
 //!
 //! The format of NumPy: a magic string, a version, a dictionary with type and shape, the values.
 
@@ -10,6 +10,7 @@ use super::error::{DataError, name};
 use super::file;
 use super::hash::hexadecimal;
 use super::npy_header::Header;
+use super::npy_other;
 use super::stream::Stream;
 
 /// The first bytes of every `.npy` file.
@@ -33,7 +34,7 @@ pub fn read_npy_bytes(file: &str, bytes: &[u8]) -> Result<ByteArray, DataError> 
 
 pub(crate) fn read(mut stream: Stream<'_>) -> Result<ByteArray, DataError> {
     let header = read_header(&mut stream)?;
-    let boolean = check(stream.name(), &header)?;
+    let boolean = check(&header, &mut stream)?;
     let count = array::count(&header.shape).ok_or_else(|| {
         DataError::field(stream.name(), "shape", array::show(&header.shape), "fewer than 2^64 values")
     })?;
@@ -70,35 +71,21 @@ fn read_header(stream: &mut Stream<'_>) -> Result<Header, DataError> {
 }
 
 /// Returns whether the values are truth values.
-fn check(file: &str, header: &Header) -> Result<bool, DataError> {
+fn check(header: &Header, stream: &mut Stream<'_>) -> Result<bool, DataError> {
     let boolean = match header.descr.as_str() {
         "|u1" | "u1" | "<u1" | ">u1" => false,
         "|b1" | "b1" | "?" => true,
-        _ => return Err(wrong_type(file, &header.descr)),
+        _ => return Err(npy_other::refuse(header, stream)),
     };
     if header.fortran_order && header.shape.len() > 1 {
         return Err(DataError::Type {
-            file: file.to_owned(),
+            file: stream.name().to_owned(),
             found: format!("`{}` in Fortran order", header.descr),
             expected: "C order",
             next: "save with numpy.save(file, numpy.ascontiguousarray(x))".to_owned(),
         });
     }
     Ok(boolean)
-}
-
-fn wrong_type(file: &str, descr: &str) -> DataError {
-    let next = if descr.contains('f') {
-        "for values in [0, 1] save with numpy.save(file, (255 * x).round().astype('uint8'))"
-    } else {
-        "for values in 0..255 save with numpy.save(file, x.astype('uint8'))"
-    };
-    DataError::Type {
-        file: file.to_owned(),
-        found: format!("`{descr}`"),
-        expected: "uint8 (`|u1`) or bool (`|b1`)",
-        next: next.to_owned(),
-    }
 }
 
 mod sealed {
@@ -108,7 +95,7 @@ mod sealed {
     }
 }
 
-/// A type that `.npy` files are written with: `u8`, `f32` or `f64`.
+/// A type that `.npy` files are written with: `u8`, `u32`, `f32` or `f64`.
 pub trait NpyValue: sealed::Sealed {}
 
 macro_rules! npy_value {
@@ -122,7 +109,7 @@ macro_rules! npy_value {
         impl NpyValue for $type {}
     )*};
 }
-npy_value!(u8 => "|u1", f32 => "<f4", f64 => "<f8");
+npy_value!(u8 => "|u1", u32 => "<u4", f32 => "<f4", f64 => "<f8");
 
 /// Writes a `.npy` file (version 1.0, C order, little-endian).
 ///

@@ -45,6 +45,12 @@ impl<R: Read + Seek> Npz<R> {
         Ok(Npz { file, archive, length })
     }
 
+    /// The names of all arrays; of other entries, their own.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let entries = self.archive.file_names().flatten().filter(|entry| !entry.ends_with('/'));
+        entries.map(|entry| entry.strip_suffix(".npy").unwrap_or(&entry).to_owned()).collect()
+    }
+
     /// Reads the array called `array`, if there is one.
     pub(crate) fn read(&mut self, array: &str) -> Result<Option<ByteArray>, DataError> {
         let name = format!("{}[{array}]", self.file);

@@ -11,10 +11,12 @@ use super::array::ByteArray;
 use super::arrays::{self, Arrays};
 use super::error::{DataError, name};
 use super::folder::{has_idx, has_npy, load_idx_folder, load_npy_folder};
+use super::kind::Kind;
 use super::mnist::{MNIST_FILES, is_mnist, load_mnist};
 use super::npy::read_npy;
 use super::npz::Npz;
 use super::split::Dataset;
+use super::splitting::Splitting;
 
 /// Where a data set comes from.
 ///
@@ -94,34 +96,56 @@ fn extension(path: &Path) -> Extension {
     }
 }
 
+/// How a file is read, beyond what it says about itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// What values are taken for; see [`Dataset::taken_as`].
+    pub kind: Option<Kind>,
+    /// How arrays are divided that come without test or validation images. MNIST and folders of IDX files are always
+    /// divided as is usual for MNIST.
+    pub splitting: Splitting,
+}
+
+/// Opens a data set as [`open_as`] does, with the usual reading.
+///
+/// # Errors
+/// As [`open_as`].
+pub fn open(source: &Source) -> Result<Dataset, DataError> {
+    open_as(source, Reading::default())
+}
+
 /// Opens a data set.
 ///
 /// # Errors
-/// If nothing usable is there (the message lists what was looked for), or a file cannot be read.
-pub fn open(source: &Source) -> Result<Dataset, DataError> {
-    match source {
+/// If nothing usable is there (the message lists what was looked for), a file cannot be read, or its values are not
+/// of the kind they are to be taken for.
+pub fn open_as(source: &Source, reading: Reading) -> Result<Dataset, DataError> {
+    let splitting = reading.splitting;
+    let dataset = match source {
         Source::Embedded => Dataset::embedded(),
-        Source::Folder(path) => open_folder(path),
+        Source::Folder(path) => open_folder(path, splitting),
         Source::IdxFolder(path) => {
             check_folder(path)?;
             load_idx_folder(path)
         }
-        Source::File(path) if extension(path) == Extension::Npz => open_npz(path),
-        Source::File(path) => open_npy(path),
-    }
+        Source::File(path) if extension(path) == Extension::Npz => open_npz(path, splitting),
+        Source::File(path) => open_npy(path, splitting),
+    };
+    dataset?.taken_as(reading.kind)
 }
 
-fn open_folder(path: &Path) -> Result<Dataset, DataError> {
+fn open_folder(path: &Path, splitting: Splitting) -> Result<Dataset, DataError> {
     check_folder(path)?;
     if is_mnist(path) {
         load_mnist(path)
-    } else if has_npy(path) {
-        load_npy_folder(path)
+    } else if has_npy(path, Splitting::Earlier) || !has_idx(path) && has_npy(path, splitting) {
+        load_npy_folder(path, splitting)
     } else if has_idx(path) {
         load_idx_folder(path)
     } else {
         let mnist = MNIST_FILES.map(|file| format!("{}[.gz]", file.name)).join(" + ");
-        let looked_for = vec![mnist, "train.npy".into(), "x_train.npy".into(), MNIST_FILES[0].name.into()];
+        let looked_for =
+            vec![mnist, "train.npy".into(), "x_train.npy".into(), "X.npy".into(), MNIST_FILES[0].name.into()];
         let next = "fetch MNIST, or give another folder, a .npy or .npz file, or `embedded`".to_owned();
         Err(DataError::Missing { place: name(path), looked_for, next })
     }
@@ -140,14 +164,14 @@ fn stem(path: &Path) -> String {
     path.file_stem().map_or_else(|| name(path), |stem| stem.to_string_lossy().into_owned())
 }
 
-fn open_npy(path: &Path) -> Result<Dataset, DataError> {
+fn open_npy(path: &Path, splitting: Splitting) -> Result<Dataset, DataError> {
     let images = read_npy(path)?.into_images(&name(path), None)?;
-    Dataset::from_parts(stem(path), name(path), images, None, None)
+    Dataset::from_parts(stem(path), name(path), splitting, (images, None, None))
 }
 
-fn open_npz(path: &Path) -> Result<Dataset, DataError> {
+fn open_npz(path: &Path, splitting: Splitting) -> Result<Dataset, DataError> {
     let mut arrays = NpzArrays { place: name(path), npz: Npz::open(path)? };
-    arrays::assemble(&stem(path), &name(path), &mut arrays)
+    arrays::assemble(&stem(path), &name(path), splitting, &mut arrays)
 }
 
 struct NpzArrays {
@@ -162,6 +186,10 @@ impl Arrays for NpzArrays {
 
     fn file(&self, array: &str) -> String {
         format!("{}[{array}]", self.place)
+    }
+
+    fn names(&self) -> Result<Vec<String>, DataError> {
+        Ok(self.npz.names())
     }
 
     fn find(&mut self, array: &str) -> Result<Option<ByteArray>, DataError> {

@@ -1,15 +1,13 @@
-//! Split images into those to train on, those to choose by and those to report on.
-//!
-//! One rule serves every data set. What its author has split stays split. Where there are no test images, the
-//! last seventh of all training images is taken; where there are no validation images, the last sixth of the
-//! training images that remain (both rounded up). For MNIST, whose author gives 60,000 training and 10,000 test
-//! images, this is the usual split 50,000 / 10,000 / 10,000, and so it is for one array of all 70,000.
+//! Hold images in three parts: those to train on, those to choose settings by and those to report on.
 
 use serde::{Deserialize, Serialize};
 
 use super::error::DataError;
 use super::hash::Hasher;
 use super::images::Images;
+use super::kind::Kind;
+use super::remark::{self, Remark};
+use super::splitting::{Splitting, divide};
 
 /// A part of a data set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -49,13 +47,16 @@ pub struct Dataset {
     name: String,
     source: String,
     sha256: String,
+    kind: Kind,
+    /// What there is to say about how it was read.
+    remarks: Vec<Remark>,
     train: Images,
     validation: Images,
     test: Images,
 }
 
 impl Dataset {
-    /// Joins three splits.
+    /// Joins three splits of bytes; [`Dataset::taken_as`] can take them for something else.
     ///
     /// # Errors
     /// [`DataError::Field`] if a split has no images or images of another size than the training images.
@@ -73,23 +74,58 @@ impl Dataset {
             check(&source, split, images, &train)?;
         }
         let sha256 = hash([&train, &validation, &test]);
-        Ok(Dataset { name: name.into(), source, sha256, train, validation, test })
+        let (name, kind, remarks) = (name.into(), Kind::Byte, Vec::new());
+        Ok(Dataset { name, source, sha256, kind, remarks, train, validation, test })
     }
 
-    /// Joins the parts that there are and takes the others from the training images, by the rule of this module.
+    /// Joins the parts that there are and takes the others from the training images: a seventh of them for the test,
+    /// a sixth of the rest for validation.
     ///
     /// # Errors
     /// As [`Dataset::new`].
     pub fn from_parts(
         name: impl Into<String>,
         source: impl Into<String>,
-        train: Images,
-        validation: Option<Images>,
-        test: Option<Images>,
+        splitting: Splitting,
+        (train, validation, test): (Images, Option<Images>, Option<Images>),
     ) -> Result<Self, DataError> {
-        let (train, test) = given_or_last(train, test, 7);
-        let (train, validation) = given_or_last(train, validation, 6);
-        Dataset::new(name, source, train, validation, test)
+        let ([train, validation, test], remark) = divide(splitting, train, validation, test);
+        let mut dataset = Dataset::new(name, source, train, validation, test)?;
+        dataset.remarks.extend(remark);
+        Ok(dataset)
+    }
+
+    /// The first images of each split, at most `most`.
+    ///
+    /// # Errors
+    /// As [`Dataset::new`], if `most` is 0.
+    pub fn limited(self, most: usize) -> Result<Self, DataError> {
+        let Dataset { name, source, kind, remarks, train, validation, test, .. } = self;
+        let [train, validation, test] = [train, validation, test].map(|images| images.split_at(most).0);
+        Ok(Dataset { kind, remarks, ..Dataset::new(name, source, train, validation, test)? })
+    }
+
+    /// The same data with every value replaced, taken for `kind`.
+    pub(crate) fn map_values(self, kind: Kind, value: impl Fn(u8) -> u8) -> Result<Self, DataError> {
+        let Dataset { name, source, remarks, train, validation, test, .. } = self;
+        let [train, validation, test] = [train, validation, test].map(|images| images.map_values(&value));
+        Ok(Dataset { kind, remarks, ..Dataset::new(name, source, train, validation, test)? })
+    }
+
+    pub(crate) fn with_remark(mut self, remark: Remark) -> Self {
+        self.remarks.push(remark);
+        self
+    }
+
+    /// What the values are taken for.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// What a user should know: choices that were made while reading, and signs that the data is not what it is
+    /// taken for.
+    pub fn remarks(&self) -> Vec<Remark> {
+        self.remarks.iter().cloned().chain(remark::on_values(self)).collect()
     }
 
     /// What the data set is called.
@@ -131,16 +167,6 @@ impl Dataset {
             Split::Train => &self.train,
             Split::Validation => &self.validation,
             Split::Test => &self.test,
-        }
-    }
-}
-
-fn given_or_last(train: Images, given: Option<Images>, part: usize) -> (Images, Images) {
-    match given {
-        Some(given) => (train, given),
-        None => {
-            let first = train.len() - train.len().div_ceil(part);
-            train.split_at(first)
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use hmcvi_graph::{Expr, Graph};
+use hmcvi_graph::{Expr, Graph, Store};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +25,13 @@ impl Default for VaeSettings {
     /// The paper's networks (`sec:ModelSpecifications`) with 20 latent dimensions.
     fn default() -> Self {
         VaeSettings { latent: 20, hidden: vec![200, 200] }
+    }
+}
+
+impl VaeSettings {
+    /// Pixels of the images that a model with these settings and parameters takes.
+    pub fn pixels(&self, parameters: &Store<f32>) -> Option<usize> {
+        Some(parameters.get(&format!("decoder.{}.bias", self.hidden.len()))?.cols)
     }
 }
 

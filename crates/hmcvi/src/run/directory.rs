@@ -113,7 +113,7 @@ impl RunDirectory {
     pub fn spec(&self) -> Result<RunSpec, DirectoryError> {
         let file = self.file(files::CONFIG);
         let text = fs::read_to_string(&file).map_err(|e| DirectoryError::io(&file, "read", e))?;
-        RunSpec::from_toml(&text).map_err(|source| DirectoryError::Config { file, source })
+        RunSpec::from_record(&text).map_err(|source| DirectoryError::Config { file, source })
     }
 
     /// Writes the settings, and the explanation that quotes them.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use hmcvi_graph::random::{self, Key};
+use hmcvi_graph::random::Key;
 use hmcvi_graph::{CompileError, Graph, Run, RunError, Store};
 use hmcvi_record::{Epoch, PartialEpoch};
 
@@ -16,7 +16,7 @@ use super::first_chain;
 use super::objective::Objective;
 use super::sums::{Sums, TERMS};
 use crate::config::RunSpec;
-use crate::data::{Binarisation, Dataset, fixed_draw, images_given, images_of_batch};
+use crate::data::{Binarisation, Dataset, fixed_draw, images_given, images_of_batch, permutation};
 use crate::device::{Device, DeviceError, Runner};
 use crate::model::Vae;
 use crate::turns::Turn;
@@ -483,13 +483,7 @@ fn copy_networks(store: &mut Store<f32>, from: &Store<f32>) -> Result<(), RunErr
     Ok(())
 }
 
-/// A permutation of `0..n` that depends on seed and epoch alone (Fisher and Yates).
+/// The order of an epoch's images, which depends on seed and epoch alone.
 fn shuffled(n: usize, seed: u64, epoch: u64) -> Vec<u32> {
-    let mut uniform = vec![0f64; n];
-    random::uniform(Key { seed, stream: u16::MAX - 1, step: epoch, row: 0 }, &mut uniform);
-    let mut order: Vec<u32> = (0..n as u32).collect();
-    for i in (1..n).rev() {
-        order.swap(i, (uniform[i] * (i + 1) as f64) as usize);
-    }
-    order
+    permutation(n, Key { seed, stream: u16::MAX - 1, step: epoch, row: 0 })
 }

@@ -8,12 +8,10 @@ mod row;
 mod table;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
 use hmcvi::config::{PAPER_TABLE, PaperRow};
-use hmcvi::run::open_data;
 
 use self::queue::{Limits, work};
 use self::row::{FIRST_SEED, REPEATED, Row, State};
@@ -21,6 +19,7 @@ use crate::Context;
 use crate::arguments::{Data, Machine};
 use crate::failure::Failure;
 use crate::settings::{Found, open_device, settle_data};
+use crate::source;
 
 /// What was typed.
 #[derive(Debug, Subcommand)]
@@ -74,13 +73,14 @@ pub(crate) struct Arguments {
 pub(crate) fn run(context: &Context, command: &Command) -> Result<(), Failure> {
     let Command::Table1(arguments) = command;
     record::outputs(&arguments.out)?;
-    let rows = rows(context, arguments)?;
+    let mut rows = rows(context, arguments)?;
     if !arguments.status {
         rows.iter().try_for_each(Row::check_place)?;
         let device = open_device(&arguments.machine)?;
         std::fs::create_dir_all(&arguments.out)
             .map_err(|e| Failure::Other(format!("cannot create {}: {e}", arguments.out.display())))?;
-        let data = Arc::new(open_data(&rows[0].spec.data)?);
+        let data = source::open_to_train(context, &mut rows[0].spec)?;
+        rows.iter_mut().for_each(|row| row.spec.data = row.spec.data.for_data(&data));
         if data.name() != "mnist" {
             context.terminal.notice("the paper's numbers are for all of MNIST; this data is another");
         }

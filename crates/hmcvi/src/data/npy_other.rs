@@ -1,0 +1,146 @@
+//! Refuse arrays of other types than bytes: say which values they hold, and how to convert them where that is safe.
+
+use super::array;
+use super::error::DataError;
+use super::npy_header::Header;
+use super::stream::Stream;
+
+/// A type of numbers: letter and bytes of NumPy's code, and whether the lowest byte comes first.
+struct Number {
+    letter: u8,
+    size: usize,
+    little: bool,
+}
+
+impl Number {
+    fn parse(descr: &str) -> Option<Number> {
+        let (little, code) = match descr.strip_prefix('>') {
+            Some(code) => (false, code),
+            None => (true, descr.trim_start_matches(['<', '|', '='])),
+        };
+        let (letter, size) = match code {
+            "f2" | "f4" | "f8" => (b'f', code),
+            "i1" | "i2" | "i4" | "i8" => (b'i', code),
+            "u2" | "u4" | "u8" => (b'u', code),
+            _ => return None,
+        };
+        Some(Number { letter, size: size[1..].parse().ok()?, little })
+    }
+
+    /// The value of `bytes`, rounded to what an `f64` can hold.
+    fn value(&self, bytes: &[u8]) -> f64 {
+        let mut word = [0u8; 8];
+        for (i, byte) in bytes.iter().enumerate() {
+            word[if self.little { i } else { self.size - 1 - i }] = *byte;
+        }
+        let bits = u64::from_le_bytes(word);
+        match (self.letter, self.size) {
+            (b'f', 2) => half(bits as u16),
+            (b'f', 4) => f64::from(f32::from_bits(bits as u32)),
+            (b'f', _) => f64::from_bits(bits),
+            (b'u', _) => bits as f64,
+            // Shifting up and down again repeats the sign.
+            (_, size) => ((bits << (64 - 8 * size)) as i64 >> (64 - 8 * size)) as f64,
+        }
+    }
+
+    fn name(&self) -> String {
+        let kind = match self.letter {
+            b'f' => "float",
+            b'u' => "uint",
+            _ => "int",
+        };
+        format!("{kind}{}", 8 * self.size)
+    }
+}
+
+/// The value of a number in half precision.
+fn half(bits: u16) -> f64 {
+    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));
+    let size = match exponent {
+        0 => fraction * 2f64.powi(-24),
+        31 if fraction == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        _ => (1024.0 + fraction) * 2f64.powi(exponent - 25),
+    };
+    if bits >> 15 == 1 { -size } else { size }
+}
+
+/// What there is in an array.
+struct Found {
+    count: u64,
+    nan: u64,
+    least: f64,
+    largest: f64,
+    /// Whether all are whole numbers.
+    whole: bool,
+}
+
+impl Found {
+    fn read(number: &Number, count: u64, stream: &mut Stream<'_>) -> Result<Found, DataError> {
+        const BLOCK: u64 = 8 << 10;
+        let mut found =
+            Found { count, nan: 0, least: f64::INFINITY, largest: f64::NEG_INFINITY, whole: true };
+        let mut left = count;
+        while left > 0 {
+            let values = left.min(BLOCK);
+            let bytes = stream.block("the values", values * number.size as u64)?;
+            bytes.chunks(number.size).for_each(|bytes| found.add(number.value(bytes)));
+            left -= values;
+        }
+        Ok(found)
+    }
+
+    fn add(&mut self, value: f64) {
+        if value.is_nan() {
+            self.nan += 1;
+        } else {
+            (self.least, self.largest) = (self.least.min(value), self.largest.max(value));
+            self.whole &= value.fract() == 0.0;
+        }
+    }
+
+    fn is_within(&self, least: f64, largest: f64) -> bool {
+        self.nan == 0 && self.least >= least && self.largest <= largest
+    }
+
+    fn describe(&self) -> String {
+        let range = match self.nan == self.count {
+            true => String::new(),
+            false => format!(", from {} to {}", self.least, self.largest),
+        };
+        let nan = if self.nan > 0 { format!(", {} of {} NaN", self.nan, self.count) } else { String::new() };
+        range + &nan
+    }
+
+    /// The way to convert that loses nothing but the precision of a byte, or why there is none.
+    fn next(&self) -> &'static str {
+        if self.whole && self.is_within(0.0, 1.0) {
+            "all are 0 or 1, so save them with numpy.save(file, x.astype(bool))"
+        } else if self.is_within(0.0, 1.0) {
+            "if they are intensities, save them with \
+             numpy.save(file, numpy.round(255 * numpy.clip(x, 0, 1)).astype('uint8'))"
+        } else if self.whole && self.is_within(0.0, 255.0) {
+            "if they are intensities from 0 to 255, or labels, save them with numpy.save(file, x.astype('uint8')); \
+             counts are not supported"
+        } else {
+            "only binary values and intensities, from 0 to 255 or from 0 to 1, are supported; negative and other real \
+             values, counts and NaN are not, and a cast to uint8 would silently change them"
+        }
+    }
+}
+
+/// The error about an array that is neither of bytes nor of truth values.
+pub(crate) fn refuse(header: &Header, stream: &mut Stream<'_>) -> DataError {
+    let (found, next) = match Number::parse(&header.descr).zip(array::count(&header.shape)) {
+        Some((number, count)) => match Found::read(&number, count, stream) {
+            Ok(found) => {
+                (format!("{} (`{}`){}", number.name(), header.descr, found.describe()), found.next())
+            }
+            Err(error) => return error,
+        },
+        None => (format!("`{}`", header.descr), "only these can be read"),
+    };
+    let file = stream.name().to_owned();
+    DataError::Type { file, found, expected: "uint8 (`|u1`) or bool (`|b1`)", next: next.to_owned() }
+}

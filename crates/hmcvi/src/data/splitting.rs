@@ -1,0 +1,121 @@
+//! Divide images of which the author gave no test or validation images.
+//!
+//! Where there are no test images, a seventh of all training images is taken; where there are no validation images, a
+//! sixth of the training images that remain (both rounded up). For MNIST, whose author gives 60,000 training and
+//! 10,000 test images, this is the usual 50,000 / 10,000 / 10,000, and so it is for one array of all 70,000.
+
+use hmcvi_graph::random::{self, Key};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::images::Images;
+use super::remark::{About, Remark};
+
+/// Which of the training images are taken for validation and test.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Splitting {
+    /// The last after a shuffle with a fixed seed, so that files that are sorted by class do no harm.
+    #[default]
+    Shuffled,
+    /// The last in the order of the file, as for series whose rows depend on each other.
+    InOrder,
+    /// As before this could be chosen: in order, and arrays such as `x_val`, whose names were not known, are left
+    /// out. Runs that began then keep their data so.
+    Earlier,
+}
+
+impl Splitting {
+    /// The name in configurations and records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Splitting::Shuffled => "shuffled",
+            Splitting::InOrder => "in-order",
+            Splitting::Earlier => "earlier",
+        }
+    }
+}
+
+/// Seed of the shuffle. It is not the run's, so that all runs on a file see the same split. Any number does, as long as
+/// it never changes.
+pub const SPLIT_SEED: u64 = 0;
+const STREAM_SPLIT: u16 = u16::MAX - 2;
+
+const TEST_SHARE: usize = 7;
+const VALIDATION_SHARE: usize = 6;
+
+/// The three parts, and what was done to get them.
+pub(crate) fn divide(
+    splitting: Splitting,
+    train: Images,
+    validation: Option<Images>,
+    test: Option<Images>,
+) -> ([Images; 3], Option<Remark>) {
+    let taken = match (&validation, &test) {
+        (Some(_), Some(_)) => None,
+        (None, Some(_)) => Some("validation"),
+        (Some(_), None) => Some("test"),
+        (None, None) => Some("test or validation"),
+    };
+    let shuffled = splitting == Splitting::Shuffled && taken.is_some();
+    let train = if shuffled { shuffle(&train) } else { train };
+    let (train, test) = given_or_last(train, test, TEST_SHARE);
+    let (train, validation) = given_or_last(train, validation, VALIDATION_SHARE);
+    let parts = [train, validation, test];
+    let remark = taken.map(|taken| describe(splitting, taken, &parts));
+    (parts, remark)
+}
+
+fn shuffle(images: &Images) -> Images {
+    images
+        .in_order(&permutation(images.len(), Key { seed: SPLIT_SEED, stream: STREAM_SPLIT, step: 0, row: 0 }))
+}
+
+/// A permutation of `0..n` that depends on the key alone (Fisher and Yates).
+pub(crate) fn permutation(n: usize, key: Key) -> Vec<u32> {
+    let mut uniform = vec![0f64; n];
+    random::uniform(key, &mut uniform);
+    let mut order: Vec<u32> = (0..n as u32).collect();
+    for i in (1..n).rev() {
+        order.swap(i, (uniform[i] * (i + 1) as f64) as usize);
+    }
+    order
+}
+
+fn given_or_last(train: Images, given: Option<Images>, share: usize) -> (Images, Images) {
+    match given {
+        Some(given) => (train, given),
+        None => {
+            let first = train.len() - train.len().div_ceil(share);
+            train.split_at(first)
+        }
+    }
+}
+
+fn describe(splitting: Splitting, taken: &str, parts: &[Images; 3]) -> Remark {
+    let [train, validation, test] = parts.each_ref().map(Images::len);
+    let sizes = format!("{train} training, {validation} validation and {test} test images");
+    if splitting == Splitting::Shuffled {
+        let how = format!("some of the training images, shuffled with the seed {SPLIT_SEED}, are taken");
+        return Remark::note(About::Split, format!("there are no {taken} images, so {how}: {sizes}"));
+    }
+    let text = format!("there are no {taken} images, so the last training images are taken: {sizes}");
+    if has_new_classes(parts) {
+        let why = "They have classes that no training image has, as if the file were sorted by class";
+        return Remark::warning(
+            About::Split,
+            format!("{text}. {why}; `data.split = \"shuffled\"` mixes them"),
+        );
+    }
+    Remark::note(About::Split, text)
+}
+
+/// Whether validation or test images have labels that no training image has.
+fn has_new_classes([train, validation, test]: &[Images; 3]) -> bool {
+    let mut known = [false; 256];
+    let Some(labels) = train.labels() else { return false };
+    labels.iter().for_each(|&label| known[usize::from(label)] = true);
+    let others = [validation, test].into_iter().filter_map(Images::labels).flatten();
+    others.into_iter().any(|&label| !known[usize::from(label)])
+}
