@@ -69,13 +69,11 @@ pub(crate) fn open_for_model(
         spec.data.source = named(text).to_string();
     }
     let is_own = |data: &Dataset| trained_on.is_none_or(|known| known == data.sha256());
-    let mut data = open_data(&spec.data)?;
-    if asked.is_some() && !is_own(&data) {
-        let other = spec.data.for_other_data(spec.data.source.clone());
-        data = open_data(&other)?;
-        check_kind(context, spec, &data);
-        spec.data = other.for_data(&data);
-    }
+    let data = match open_data(&spec.data) {
+        Ok(data) if asked.is_none() || is_own(&data) => data,
+        Err(error) if asked.is_none() => return Err(error.into()),
+        _ => open_other(context, spec)?,
+    };
     check_size(spec, checkpoint, &data)?;
     if !is_own(&data) {
         context.terminal.notice("the data is not what the model was trained with (its SHA-256 differs)");
@@ -85,13 +83,18 @@ pub(crate) fn open_for_model(
     Ok(Arc::new(data))
 }
 
-fn check_kind(context: &Context, spec: &RunSpec, data: &Dataset) {
+/// Opens data that is not the model's own, and so need not be read as that was.
+fn open_other(context: &Context, spec: &mut RunSpec) -> Result<Dataset, Failure> {
+    let other = spec.data.for_other_data(spec.data.source.clone());
+    let data = open_data(&other)?;
     if (spec.data.kind, data.kind()) == (Some(Kind::Binary), Kind::Byte) {
         context.terminal.warn(
             "the model was trained on binary data, but these are intensities from 0 to 255: those of one half or more \
              are taken for 1",
         );
     }
+    spec.data = other.for_data(&data);
+    Ok(data)
 }
 
 /// Refuses images of another size than those of the model.
@@ -127,6 +130,9 @@ pub(crate) fn describe(settings: &DataSettings, data: &Dataset) -> String {
         (_, Binarisation::Threshold) => "intensities: 1 from one half on".to_owned(),
         (_, Binarisation::None) => format!("intensities: byte/{divisor}"),
     };
-    let (height, width) = (data.train().height(), data.train().width());
-    format!("{} ({}), {height}x{width} images, taken for {taken_for}", data.name(), data.source())
+    let size = match (data.train().height(), data.train().width()) {
+        (1, width) => format!("{width} values each"),
+        (height, width) => format!("{height}x{width} pixels each"),
+    };
+    format!("{} ({}), {size}, taken for {taken_for}", data.name(), data.source())
 }

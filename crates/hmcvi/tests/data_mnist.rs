@@ -55,3 +55,20 @@ fn mnist_has_the_same_hash_in_another_format() {
     }
     assert_eq!(open(&Source::Folder(copy.path().into())).unwrap().sha256(), mnist.sha256());
 }
+
+#[test]
+fn the_training_images_of_mnist_are_split_as_usual_in_any_format() {
+    let Some(folder) = folder() else { return };
+    let mnist = open(&Source::Folder(folder)).unwrap();
+    let copy = tempfile::tempdir().unwrap();
+    let save = |name: &str, parts: &[&Images]| {
+        let (count, size) = (parts.iter().map(|images| images.len()).sum(), parts[0].pixels());
+        let pixels = parts.iter().map(|images| images.bytes()).collect::<Vec<_>>().concat();
+        let labels = parts.iter().map(|images| images.labels().unwrap()).collect::<Vec<_>>().concat();
+        write_npy(&copy.path().join(format!("x_{name}.npy")), &[count, size], &pixels).unwrap();
+        write_npy(&copy.path().join(format!("y_{name}.npy")), &[count], &labels).unwrap();
+    };
+    save("train", &[mnist.train(), mnist.validation()]);
+    save("test", &[mnist.test()]);
+    assert_eq!(open(&Source::Folder(copy.path().into())).unwrap().sha256(), mnist.sha256());
+}

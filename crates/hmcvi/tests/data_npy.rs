@@ -5,7 +5,8 @@ use std::fs;
 use std::io::{Cursor, Write};
 
 use hmcvi::data::{
-    ByteArray, DataError, NpyValue, Source, open, read_npy, read_npy_bytes, write_npy, write_npy_to,
+    About, ByteArray, DataError, Dataset, NpyValue, Reading, Severity, Source, Split, Splitting, open_as,
+    read_npy, read_npy_bytes, write_npy, write_npy_to,
 };
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
@@ -138,18 +139,85 @@ fn malformed_dictionaries_are_refused() {
     assert!(read(&npy(1, &axes, &[7])).is_err());
 }
 
+/// The message about an array of `descr` with these values.
+fn refused(descr: &str, count: usize, values: &[u8]) -> String {
+    let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({count}, 1)}}");
+    let error = read(&npy(1, &header, values)).unwrap_err();
+    assert!(matches!(error, DataError::Type { .. }), "{error}");
+    error.to_string()
+}
+
+fn refused_floats(values: &[f32]) -> String {
+    refused("<f4", values.len(), &values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<_>>())
+}
+
 #[test]
-fn other_types_come_with_the_way_to_convert() {
+fn a_conversion_is_proposed_only_where_it_keeps_the_values() {
+    let round = "numpy.round(255 * numpy.clip(x, 0, 1)).astype('uint8')";
+    for (values, range, advice) in [
+        (&[0.25f32, 1.0][..], "from 0.25 to 1", round),
+        (&[0.5, 1.0 + f32::EPSILON], "from 0.5 to 1.0000001", round),
+        (&[0.0, 1.0, 1.0], "from 0 to 1", "x.astype(bool)"),
+        (&[0.0, 17.0, 255.0], "from 0 to 255", "x.astype('uint8')"),
+    ] {
+        let text = refused_floats(values);
+        assert!(text.contains(&format!("float32 (`<f4`), {range}, expected uint8")), "{text}");
+        assert!(text.contains(advice), "{text}");
+    }
+    // Standardised values wrap around when they are cast to bytes; so do all that follow.
+    for (values, range) in [
+        (&[-0.5f32, 1.0][..], "from -0.5 to 1,"),
+        (&[0.0, 256.0], "from 0 to 256,"),
+        (&[0.5, 2.0], "from 0.5 to 2,"),
+        (&[0.0, f32::NAN, 1.0, f32::NAN], "from 0 to 1, 2 of 4 NaN,"),
+        (&[f32::NAN], "(`<f4`), 1 of 1 NaN,"),
+        (&[0.0, f32::INFINITY], "from 0 to inf,"),
+    ] {
+        let text = refused_floats(values);
+        assert!(text.contains(range) && text.contains("are not") && !text.contains("astype"), "{text}");
+    }
+}
+
+#[test]
+fn the_range_of_every_numeric_type_is_found() {
+    for (descr, values, expected) in [
+        ("<i8", [7i64.to_le_bytes(), (-300i64).to_le_bytes()].concat(), "int64 (`<i8`), from -300 to 7,"),
+        (">i2", [7i16.to_be_bytes(), (-2i16).to_be_bytes()].concat(), "int16 (`>i2`), from -2 to 7,"),
+        ("|i1", vec![0xff, 0x7f], "int8 (`|i1`), from -1 to 127,"),
+        (
+            "<u4",
+            [9u32.to_le_bytes(), u32::MAX.to_le_bytes()].concat(),
+            "uint32 (`<u4`), from 9 to 4294967295,",
+        ),
+        (
+            ">f8",
+            [0.5f64.to_be_bytes(), (-1e9f64).to_be_bytes()].concat(),
+            "float64 (`>f8`), from -1000000000 to 0.5,",
+        ),
+        // 0x3800 is 0.5 and 0xc500 is -5 in half precision.
+        ("<f2", vec![0x00, 0x38, 0x00, 0xc5], "float16 (`<f2`), from -5 to 0.5,"),
+    ] {
+        let text = refused(descr, 2, &values);
+        assert!(text.contains(expected), "{text}");
+    }
+    let labels = refused("<i8", 2, &[3i64.to_le_bytes(), 250i64.to_le_bytes()].concat());
+    assert!(labels.contains("from 3 to 250") && labels.contains("x.astype('uint8')"), "{labels}");
+    // More values than are read at once, the extremes in the first and in the last.
+    let many: Vec<f32> = (0..20_000).map(|i| i as f32 / 20_000.0).collect();
+    assert!(refused_floats(&many).contains("from 0 to 0.99995,"));
+}
+
+#[test]
+fn types_that_are_no_numbers_are_refused() {
+    for descr in ["|O", "<U3", "<c8", "<M8[ns]", "<f16"] {
+        let text = refused(descr, 1, &[0; 16]);
+        assert!(text.contains(descr) && !text.contains("astype"), "{text}");
+    }
     let header =
         |descr: &str, order: &str| format!("{{'descr': {descr}, 'fortran_order': {order}, 'shape': (1, 1)}}");
-    for (descr, order, advice) in [
-        ("'<f4'", "False", "(255 * x).round().astype('uint8')"),
-        ("'<f8'", "False", "(255 * x).round().astype('uint8')"),
-        ("'<i8'", "False", "x.astype('uint8')"),
-        ("'|O'", "False", "x.astype('uint8')"),
-        ("'|u1'", "True", "ascontiguousarray"),
-        ("[('a', '<i4')]", "False", "each field"),
-    ] {
+    for (descr, order, advice) in
+        [("'|u1'", "True", "ascontiguousarray"), ("[('a', '<i4')]", "False", "each field")]
+    {
         let error = read(&npy(1, &header(descr, order), &[0; 8])).unwrap_err();
         assert!(matches!(&error, DataError::Type { next, .. } if next.contains(advice)), "{error}");
     }
@@ -183,12 +251,16 @@ fn damaged_files_are_refused() {
     assert!(read(&header).is_err());
 }
 
-/// Opens the bytes of an `.npz` file.
-fn open_npz(bytes: &[u8]) -> Result<hmcvi::data::Dataset, DataError> {
+/// Opens the bytes of an `.npz` file, whose images are split in order where they have to be.
+fn open_npz(bytes: &[u8]) -> Result<Dataset, DataError> {
+    open_npz_as(bytes, Splitting::InOrder)
+}
+
+fn open_npz_as(bytes: &[u8], splitting: Splitting) -> Result<Dataset, DataError> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("some.npz");
     fs::write(&path, bytes).unwrap();
-    open(&Source::File(path))
+    open_as(&Source::File(path), Reading { kind: None, splitting })
 }
 
 fn npz(entries: &[(&str, Vec<u8>)], method: CompressionMethod) -> Vec<u8> {
@@ -231,6 +303,76 @@ fn all_three_splits_and_their_labels_are_found() {
         assert_eq!(dataset.test().labels(), Some(&[1, 1, 1, 1][..]));
     }
 }
+
+/// An archive with two images of zeros and sevens under each name, as many more as the name is further back.
+fn archive(names: &[&str]) -> Vec<u8> {
+    let entry = |(index, name): (usize, &&str)| {
+        let (count, first) = (index + 2, name.as_bytes()[0].to_ascii_lowercase());
+        let array = match first {
+            b'y' => written(&[count - 1], &vec![1u8; count - 1]),
+            _ => written(&[count, 2], &[0u8, 7].repeat(count)),
+        };
+        (format!("{name}.npy"), array)
+    };
+    let entries: Vec<(String, Vec<u8>)> = names.iter().enumerate().map(entry).collect();
+    let entries: Vec<_> = entries.iter().map(|(name, bytes)| (name.as_str(), bytes.clone())).collect();
+    npz(&entries, CompressionMethod::Stored)
+}
+
+/// Warnings about arrays.
+fn unused(dataset: &Dataset) -> Vec<String> {
+    let remarks = dataset.remarks().into_iter().filter(|remark| remark.about == About::Arrays);
+    remarks
+        .inspect(|remark| assert_eq!(remark.severity, Severity::Warning))
+        .map(|remark| remark.text)
+        .collect()
+}
+
+#[test]
+fn usual_names_are_known() {
+    // Labels follow their images, one array further back.
+    for names in [
+        ["x_train", "y_train", "x_val", "y_val", "x_test", "y_test"],
+        ["X_train", "Y_train", "X_valid", "y_valid", "X_test", "y_test"],
+        ["train", "y_train", "val", "y_val", "test", "y_test"],
+        ["X", "y", "X_validation", "y_validation", "X_test", "y_test"],
+    ] {
+        let dataset = open_npz(&archive(&names)).unwrap();
+        assert_eq!(Split::ALL.map(|split| dataset.images(split).len()), [2, 4, 6], "{names:?}");
+        for split in Split::ALL {
+            assert!(dataset.images(split).labels().is_some(), "{names:?}: {split}");
+        }
+        assert_eq!(unused(&dataset), [""; 0]);
+    }
+    let dataset = open_npz(&archive(&["x_test", "x_train", "x_val"])).unwrap();
+    assert_eq!(Split::ALL.map(|split| dataset.images(split).len()), [3, 4, 2]);
+}
+
+#[test]
+fn arrays_that_are_not_used_are_named() {
+    let dataset = open_npz(&archive(&["x_train", "holdout", "x_test", "train", "y"])).unwrap();
+    // `train` comes before `x_train`, and `y` belongs to `X` alone.
+    assert_eq!((dataset.test().len(), dataset.train().labels()), (4, None));
+    let [text] = &unused(&dataset)[..] else { panic!("one remark") };
+    for name in ["[x_train]", "[holdout]", "[y]"] {
+        assert!(text.contains(name), "{text}");
+    }
+    assert!(!text.contains("[train]") && text.contains("x_val"), "{text}");
+    let error = open_npz(&archive(&["holdout", "pictures"])).unwrap_err().to_string();
+    assert!(error.contains("there are holdout, pictures; save the training images"), "{error}");
+}
+
+#[test]
+fn earlier_runs_find_the_data_that_they_began_with() {
+    // The hash that the version before this choice gave for the same file.
+    let bytes = archive(&["x_train", "x_val", "x_train_2", "X_test", "x_test"]);
+    let dataset = open_npz_as(&bytes, Splitting::Earlier).unwrap();
+    assert_eq!(Split::ALL.map(|split| dataset.images(split).len()), [1, 1, 6]);
+    assert_eq!(dataset.sha256(), EARLIER);
+    assert!(unused(&dataset)[0].contains("[x_val]"));
+}
+
+const EARLIER: &str = "968d37f71c9734d9ee73d6947a7c3666c1684ffb8c52f9e5ea70a1e5c985c857";
 
 #[test]
 fn an_archive_with_names_that_lead_out_is_refused() {

@@ -1,7 +1,7 @@
 //! Check images, splits, the embedded data and what is said about them.
 #![allow(clippy::unwrap_used)]
 
-use hmcvi::data::{ByteArray, DataError, Dataset, Images, Split, info};
+use hmcvi::data::{About, ByteArray, DataError, Dataset, Images, Severity, Split, Splitting, info};
 use sha2::{Digest, Sha256};
 
 /// `count` images of one pixel each, numbered from `first`, with their number as the label.
@@ -67,7 +67,8 @@ fn arrays_become_images_by_their_shape() {
 fn the_last_images_are_taken_where_a_split_is_not_given() {
     let lengths = |train, validation: Option<u8>, test: Option<u8>| {
         let [validation, test] = [validation, test].map(|count| count.map(|count| numbered(200, count)));
-        let dataset = Dataset::from_parts("d", "s", numbered(0, train), validation, test)?;
+        let parts = (numbered(0, train), validation, test);
+        let dataset = Dataset::from_parts("d", "s", Splitting::InOrder, parts)?;
         Ok::<_, DataError>(Split::ALL.map(|split| dataset.images(split).len()))
     };
     // One sixth for validation, as in MNIST's 60,000 images; one seventh for the test, as in 70,000.
@@ -78,9 +79,71 @@ fn the_last_images_are_taken_where_a_split_is_not_given() {
     assert_eq!(lengths(3, None, None).unwrap(), [1, 1, 1]);
     let error = lengths(2, None, None).unwrap_err();
     assert_eq!(error.to_string(), "s: number of train images is 0, expected at least 1");
-    let dataset = Dataset::from_parts("d", "s", numbered(0, 14), None, None).unwrap();
+    let parts = (numbered(0, 14), None, None);
+    let dataset = Dataset::from_parts("d", "s", Splitting::InOrder, parts).unwrap();
     assert_eq!(dataset.test().bytes(), [12, 13]);
     assert_eq!(dataset.validation().labels(), Some(&[10, 11][..]));
+    assert_eq!(dataset.test().rows_in_file(), None);
+}
+
+/// 70 images in seven classes, one class after the other.
+fn sorted() -> Images {
+    Images::new(1, 1, (0..70).collect(), Some((0..70).map(|i| i / 10).collect())).unwrap()
+}
+
+#[test]
+fn images_that_are_sorted_by_class_are_shuffled_before_they_are_split() {
+    let split = |splitting, validation| {
+        Dataset::from_parts("d", "s", splitting, (sorted(), validation, None)).unwrap()
+    };
+    let dataset = split(Splitting::Shuffled, None);
+    let parts = Split::ALL.map(|split| dataset.images(split));
+    assert_eq!(parts.map(Images::len), [50, 10, 10]);
+    let mut all = parts.map(Images::bytes).concat();
+    all.sort_unstable();
+    assert_eq!(all, (0..70).collect::<Vec<u8>>());
+    for images in parts {
+        // The pixel is the row in the file, and a tenth of it the class.
+        let rows: Vec<u32> = images.bytes().iter().map(|&byte| u32::from(byte)).collect();
+        assert_eq!(images.rows_in_file(), Some(&rows[..]));
+        assert!(images.bytes().iter().zip(images.labels().unwrap()).all(|(byte, label)| byte / 10 == *label));
+        // In file order, validation and test images would have one class and two.
+        let classes: std::collections::BTreeSet<_> = images.labels().unwrap().iter().collect();
+        assert!(classes.len() > 3, "{classes:?}");
+    }
+    // The same in every run and version, or records of results would lose their data.
+    assert_eq!(dataset.test().bytes(), TEST_ROWS);
+    assert_eq!(dataset, split(Splitting::Shuffled, None));
+    assert_eq!(
+        dataset.test().slice(2..4).unwrap().rows_in_file().unwrap(),
+        &dataset.test().rows_in_file().unwrap()[2..4]
+    );
+    // What is given is not touched.
+    let given = split(Splitting::Shuffled, Some(numbered(200, 9)));
+    assert_eq!((given.validation(), given.train().len(), given.test().len()), (&numbered(200, 9), 60, 10));
+}
+
+/// What Philox gives for 70 rows.
+const TEST_ROWS: [u8; 10] = [22, 5, 60, 47, 33, 13, 14, 15, 24, 20];
+
+#[test]
+fn how_images_were_split_is_said() {
+    let remarks = |splitting, validation, test| {
+        let parts = (sorted(), validation, test);
+        let all = Dataset::from_parts("d", "s", splitting, parts).unwrap().remarks();
+        let split = all.into_iter().filter(|remark| remark.about == About::Split);
+        split.map(|remark| (remark.severity, remark.text)).collect::<Vec<_>>()
+    };
+    let given = || Some(numbered(0, 3));
+    assert_eq!(remarks(Splitting::Shuffled, given(), given()), []);
+    let shuffled = "there are no test or validation images, so some of the training images, shuffled with the seed 0, \
+                    are taken: 50 training, 10 validation and 10 test images";
+    assert_eq!(remarks(Splitting::Shuffled, None, None), [(Severity::Note, shuffled.to_owned())]);
+    let [(severity, text)] = &remarks(Splitting::InOrder, None, None)[..] else { panic!("one remark") };
+    assert_eq!(*severity, Severity::Warning);
+    assert!(text.contains("classes that no training image has"), "{text}");
+    let [(severity, text)] = &remarks(Splitting::Shuffled, None, given())[..] else { panic!("one remark") };
+    assert!(*severity == Severity::Note && text.starts_with("there are no validation images"), "{text}");
 }
 
 #[test]
@@ -101,9 +164,8 @@ fn the_hash_is_that_of_the_documented_bytes() {
     let renamed = Dataset::from_parts(
         "other",
         "elsewhere",
-        dataset.train().clone(),
-        Some(dataset.validation().clone()),
-        Some(dataset.test().clone()),
+        Splitting::Shuffled,
+        (dataset.train().clone(), Some(dataset.validation().clone()), Some(dataset.test().clone())),
     );
     assert_eq!(renamed.unwrap().sha256(), dataset.sha256());
 }

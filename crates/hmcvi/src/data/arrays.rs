@@ -84,13 +84,14 @@ impl Search<'_> {
         if self.splitting == Splitting::Earlier { earlier(&names) } else { names }
     }
 
-    /// The array that goes by one of `names`.
+    /// The array that goes by the first of `names` that there is, preferably in lower case.
     fn name(&self, names: &[&str]) -> Option<String> {
-        let same = |known: &str, name: &str| match self.splitting {
-            Splitting::Earlier => known == name,
-            _ => known.eq_ignore_ascii_case(name),
+        let exact = |known: &str| self.unused.iter().find(|name| *name == known);
+        let similar = |known: &str| match self.splitting {
+            Splitting::Earlier => None,
+            _ => self.unused.iter().find(|name| name.eq_ignore_ascii_case(known)),
         };
-        names.iter().find_map(|known| self.unused.iter().find(|name| same(known, name))).cloned()
+        names.iter().find_map(|known| exact(known).or_else(|| similar(known))).cloned()
     }
 
     fn images(&mut self, split: Split) -> Result<Option<Images>, DataError> {

@@ -66,6 +66,15 @@ fn half(bits: u16) -> f64 {
     if bits >> 15 == 1 { -size } else { size }
 }
 
+/// How far intensities that were scaled to [0, 1] may lie outside; the proposed conversion clips them.
+const ROUNDING: f64 = 1e-6;
+
+/// A value in as few digits as it takes, which are fewer where it was a number of single precision.
+fn show(value: f64) -> String {
+    let single = value as f32;
+    if value.fract() != 0.0 && f64::from(single) == value { single.to_string() } else { value.to_string() }
+}
+
 /// What there is in an array.
 struct Found {
     count: u64,
@@ -107,7 +116,7 @@ impl Found {
     fn describe(&self) -> String {
         let range = match self.nan == self.count {
             true => String::new(),
-            false => format!(", from {} to {}", self.least, self.largest),
+            false => format!(", from {} to {}", show(self.least), show(self.largest)),
         };
         let nan = if self.nan > 0 { format!(", {} of {} NaN", self.nan, self.count) } else { String::new() };
         range + &nan
@@ -117,7 +126,7 @@ impl Found {
     fn next(&self) -> &'static str {
         if self.whole && self.is_within(0.0, 1.0) {
             "all are 0 or 1, so save them with numpy.save(file, x.astype(bool))"
-        } else if self.is_within(0.0, 1.0) {
+        } else if self.is_within(-ROUNDING, 1.0 + ROUNDING) {
             "if they are intensities, save them with \
              numpy.save(file, numpy.round(255 * numpy.clip(x, 0, 1)).astype('uint8'))"
         } else if self.whole && self.is_within(0.0, 255.0) {

@@ -79,9 +79,12 @@ fn range(dataset: &Dataset) -> Option<Remark> {
     }
     let largest = counts.iter().rposition(|&count| count > 0).filter(|&largest| largest > 0)?;
     let small = counts[1..=usize::from(USUAL_COUNT)].iter().sum::<u64>();
-    let found = if largest == 1 {
-        "every value is 0 or 1".to_owned()
-    } else if largest < usize::from(LARGEST_IS_SMALL) {
+    if largest == 1 {
+        let text = "every value is 0 or 1, but they are taken for intensities from 0 to 255, so that a 1 is hardly ever \
+                    seen; `data.kind = \"binary\"` takes them as they are";
+        return Some(Remark::warning(About::Range, text));
+    }
+    let found = if largest < usize::from(LARGEST_IS_SMALL) {
         format!("the largest value is {largest}")
     } else if 2 * small > counts[1..].iter().sum() {
         format!("most of the values that are not 0 are {USUAL_COUNT} or less")

@@ -102,10 +102,10 @@ fn describe(splitting: Splitting, taken: &str, parts: &[Images; 3]) -> Remark {
     }
     let text = format!("there are no {taken} images, so the last training images are taken: {sizes}");
     if has_new_classes(parts) {
-        let why = "They have classes that no training image has, as if the file were sorted by class";
+        let why = "Some are of classes that no training image has, as in a file that is sorted by class";
         return Remark::warning(
             About::Split,
-            format!("{text}. {why}; `data.split = \"shuffled\"` mixes them"),
+            format!("{text}. {why}; `data.split = \"shuffled\"` avoids that"),
         );
     }
     Remark::note(About::Split, text)
