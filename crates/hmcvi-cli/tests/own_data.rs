@@ -46,7 +46,7 @@ fn save_npz(sandbox: &Sandbox, name: &str, arrays: &[(&str, Vec<u8>)]) {
 /// Images of 8 x 8 pixels in seven classes, sorted by class: one row of each is `one`, with some noise.
 fn pictures(one: u8) -> Vec<u8> {
     let pixel =
-        |image: usize, pixel: usize| (pixel / 8 == image / 20) != ((31 * image + 7 * pixel) % 23 == 0);
+        |image: usize, pixel: usize| (pixel / 8 == image / 20) != (31 * image + 7 * pixel).is_multiple_of(23);
     (0..IMAGES * 64).map(|i| if pixel(i / 64, i % 64) { one } else { 0 }).collect()
 }
 
