@@ -115,7 +115,9 @@ impl From<DirectoryError> for Failure {
         let text = error.to_string();
         match error {
             DirectoryError::Io { source, .. } => Failure::Other(text + advice(&source)),
-            DirectoryError::Tensors { .. } | DirectoryError::Content { .. } => Failure::Other(text),
+            DirectoryError::Tensors { .. } | DirectoryError::Content { .. } | DirectoryError::Record(_) => {
+                Failure::Other(text)
+            }
             _ => Failure::Usage(text),
         }
     }

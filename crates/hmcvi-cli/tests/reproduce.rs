@@ -39,11 +39,16 @@ fn rows_are_trained_in_order_and_in_pieces_and_set_beside_the_paper() {
     let config = std::fs::read_to_string(sandbox.path().join("table/hmcvi-4/config.toml")).expect("written");
     assert!(config.contains("table/basic-2d"), "{config}");
     let file = std::fs::read_to_string(sandbox.path().join("table/table1.json")).expect("written");
-    assert_eq!(serde_json::from_str::<serde_json::Value>(&file).expect("JSON").as_array(), Some(rows));
+    let table: serde_json::Value = serde_json::from_str(&file).expect("JSON");
+    assert_eq!((&table["schema"], table["rows"].as_array()), (&2.into(), Some(rows)));
     let written =
         |name: &str| std::fs::read_to_string(sandbox.path().join("table").join(name)).expect("written");
     let curves: serde_json::Value = serde_json::from_str(&written("curves.json")).expect("JSON");
-    assert_eq!(curves["hmcvi-4"].as_array().map(Vec::len), Some(1), "the last epoch is looked at: {curves}");
+    assert_eq!(
+        curves["curves"]["hmcvi-4"].as_array().map(Vec::len),
+        Some(1),
+        "the last epoch is looked at: {curves}"
+    );
     let lines = written("table1.md").lines().count();
     assert_eq!(lines, (2 + 3) + 1 + (2 + 3) + 1 + (2 + 2), "results, exact likelihoods and reverse models");
     assert!(sandbox.path().join("table/learning-curves-2d.png").is_file());
@@ -64,7 +69,7 @@ fn rows_are_trained_in_order_and_in_pieces_and_set_beside_the_paper() {
     let kept: serde_json::Value = serde_json::from_str(&sandbox.succeed(&one)).expect("JSON");
     assert_eq!((&kept[1]["preset"], &kept[1]["test_bound"]), (&rows[2]["preset"], &rows[2]["test_bound"]));
     let all: serde_json::Value = serde_json::from_str(&written("table1.json")).expect("JSON");
-    assert_eq!(all, rows);
+    assert_eq!(all["rows"], rows);
     // What cannot be read is not written over.
     std::fs::write(sandbox.path().join("table/table1.json"), "[{").expect("a writable folder");
     let said = sandbox.fail(1, &one);
@@ -88,7 +93,8 @@ fn other_seeds_begin_with_their_own_basic_model_and_the_best_row_is_annealed() {
     let text = sandbox.succeed(&arguments);
     assert!(text.contains("hmcvi-20, 2 seeds") && text.contains("basic-20d, 2 seeds"), "{text}");
     let record = std::fs::read_to_string(sandbox.path().join("table/table1.json")).expect("written");
-    let rows: Vec<serde_json::Value> = serde_json::from_str(&record).expect("JSON");
+    let record: serde_json::Value = serde_json::from_str(&record).expect("JSON");
+    let rows = record["rows"].as_array().expect("rows");
     let named = |preset: &str, seed: u64| {
         rows.iter().find(|r| r["preset"] == preset && r["seed"] == seed).cloned().unwrap_or_default()
     };
@@ -106,6 +112,36 @@ fn other_seeds_begin_with_their_own_basic_model_and_the_best_row_is_annealed() {
     assert!(named("hmcvi-20", 2)["annealed_nll"].is_null());
 }
 
+/// Tables of every version are read, except those of versions to come, which stay as they are.
+#[test]
+fn earlier_tables_are_kept_and_later_ones_refused() {
+    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../hmcvi-record/tests/fixtures");
+    let old = |name: &str| std::fs::read_to_string(format!("{fixtures}/{name}")).expect("a fixture");
+    let status = ["reproduce", "table1", "--rows", "basic-2d", "--status", "--json", "--out", "table"];
+    for (version, bound, first) in [(1, 132.05184646568281, -143.12), (2, 130.82589134559632, -171.006)] {
+        let sandbox = Sandbox::new();
+        let file = |name: &str| sandbox.path().join("table").join(name);
+        std::fs::create_dir(sandbox.path().join("table")).expect("a new folder");
+        std::fs::write(file("table1.json"), old(&format!("table-{version}.json"))).expect("written");
+        std::fs::write(file("curves.json"), old(&format!("curves-{version}.json"))).expect("written");
+        let rows: serde_json::Value = serde_json::from_str(&sandbox.succeed(&status)).expect("JSON");
+        assert_eq!(rows[0]["test_bound"]["mean"], bound, "{rows}");
+        let written = |name: &str| std::fs::read_to_string(file(name)).expect("written");
+        let curves: serde_json::Value = serde_json::from_str(&written("curves.json")).expect("JSON");
+        assert_eq!(curves["curves"]["basic-2d"][0][1], first, "{curves}");
+
+        for name in ["table1.json", "curves.json"] {
+            let before = written(name);
+            let newer = before.replace("\"schema\": 2", "\"schema\": 3");
+            std::fs::write(file(name), &newer).expect("written");
+            let said = sandbox.fail(1, &status);
+            assert!(said.contains("schema 3") && said.contains("(1 to 2); update hmcvi"), "{said}");
+            assert_eq!(written(name), newer);
+            std::fs::write(file(name), before).expect("written");
+        }
+    }
+}
+
 /// The record of the table that comes with the program says the same everywhere.
 #[test]
 fn the_published_table_is_the_recorded_one() {
@@ -115,7 +151,9 @@ fn the_published_table_is_the_recorded_one() {
         read("docs/results.md").contains(&read("results/table1.md")),
         "copy results/table1.md into docs/results.md"
     );
-    let rows: Vec<serde_json::Value> = serde_json::from_str(&read("results/table1.json")).expect("JSON");
+    let table: serde_json::Value = serde_json::from_str(&read("results/table1.json")).expect("JSON");
+    // The rows alone are the first version of the file.
+    let rows = table.get("rows").unwrap_or(&table).as_array().expect("rows");
     let judged = rows.iter().filter(|r| r["state"] == "judged");
     for row in judged {
         let named = |name: &str| row[name]["mean"].as_f64().expect("nats");

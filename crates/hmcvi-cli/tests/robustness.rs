@@ -212,7 +212,7 @@ fn a_run_goes_on_with_its_own_data_and_version_only() {
     other[at] = b'9';
     fs::write(&path, other).expect("written");
     let said = sandbox.fail(1, &more);
-    assert!(said.contains("schema 9") && said.contains("version of hmcvi that wrote it"), "{said}");
+    assert!(said.contains("schema 9") && said.contains("(2 to 3); update hmcvi"), "{said}");
     fs::write(&path, whole).expect("written");
     sandbox.succeed(&more);
 }

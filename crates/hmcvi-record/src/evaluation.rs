@@ -1,12 +1,14 @@
 //! What was found out about a trained model.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
-use super::Estimate;
+use super::number::{named, or_nan};
+use super::{Estimate, Versioned};
 
-/// Version of [`Evaluation`]; a reader refuses other versions.
+/// Version of [`Evaluation`]; [`read`](super::read) refuses other versions.
 pub const EVALUATION_SCHEMA: u32 = 2;
 
 /// An evaluation of a trained model.
@@ -45,6 +47,7 @@ pub struct Evaluation {
     /// Bound on `log p(x)`.
     pub bound: Estimate,
     /// Terms of the bound by name.
+    #[serde(deserialize_with = "named")]
     pub terms: BTreeMap<String, f64>,
     /// Images, over all draws, whose simulation diverged.
     pub divergences: u64,
@@ -70,6 +73,12 @@ pub struct Evaluation {
     pub seconds: BTreeMap<String, f64>,
 }
 
+/// Version 1 says neither how the proposal of importance sampling was made nor how far its weights can be trusted.
+impl Versioned for Evaluation {
+    const SCHEMAS: RangeInclusive<u32> = EVALUATION_SCHEMA..=EVALUATION_SCHEMA;
+    const IF_OLDER: &str = "evaluate the run again";
+}
+
 /// Latent dimensions whose encoded means have a variance of more than 0.01 over images, as Burda, Grosse and Salakhutdinov (2016)
 /// count them: posteriors of the others are the prior, and the decoder learns nothing from them. With few images a used
 /// dimension may go unnoticed.
@@ -91,22 +100,31 @@ pub struct ImportanceSampling {
     /// Factor of the encoder's covariance.
     pub proposal_scale: f64,
     /// Draws from the improved posterior whose average is the proposal's mean; 0 where it is the encoder's own.
+    /// Early files do not name it: it was 5.
+    #[serde(default = "five")]
     pub mean_draws: u64,
     /// Mean of `log p(x)`.
     pub log_likelihood: Estimate,
     /// Mean effective sample size.
+    #[serde(deserialize_with = "or_nan")]
     pub effective_sample_size: f64,
     /// Mean variance of an image's log weights.
+    #[serde(deserialize_with = "or_nan")]
     pub log_weight_variance: f64,
     /// Median of the images' Pareto k-hat, where it could be computed.
     pub k_hat_median: Option<f64>,
     /// Share of images whose k-hat is above 0.7: their estimates are not to be trusted.
+    #[serde(deserialize_with = "or_nan")]
     pub k_hat_high: f64,
     /// Billions of floating-point operations of matrix products in a second; absent where parts of it
     /// were done before.
     pub gflops: Option<f64>,
     /// Bytes of working memory.
     pub bytes: u64,
+}
+
+fn five() -> u64 {
+    5
 }
 
 /// The multi-sample bound of the encoder alone (the importance-weighted auto-encoder's).
@@ -124,11 +142,13 @@ pub struct Quadrature {
     /// Distance between neighbouring points at first.
     pub spacing: f64,
     /// Share of images, over all draws, for which a finer grid was taken.
+    #[serde(deserialize_with = "or_nan")]
     pub refined: f64,
     /// Mean of `log p(x)`.
     pub log_likelihood: Estimate,
     /// Largest distance, over images, between the integrals over either half of the points; the error of all of them is
     /// of the order of its square.
+    #[serde(deserialize_with = "or_nan")]
     pub halves_apart: f64,
     /// Largest share, over images, of the integral that lies in the outermost tenth of the disc's radius: where it is not
     /// small, some of the posterior is beyond the disc. Unknown in records of early versions.
@@ -171,8 +191,10 @@ pub struct Annealing {
     /// Mean of `log p(x)`.
     pub log_likelihood: Estimate,
     /// Mean acceptance probability.
+    #[serde(deserialize_with = "or_nan")]
     pub acceptance_rate: f64,
     /// Mean variance of an image's log weights over its chains.
+    #[serde(deserialize_with = "or_nan")]
     pub log_weight_variance: f64,
     /// Its estimate less that of importance sampling, of the same images and draw.
     pub above_importance_sampling: Option<Estimate>,
@@ -214,8 +236,10 @@ pub struct PosteriorQuality {
     /// Draws of each chain.
     pub draws: u64,
     /// Largest split R-hat of the reference.
+    #[serde(deserialize_with = "or_nan")]
     pub r_hat: f64,
     /// Smallest effective sample size of the reference.
+    #[serde(deserialize_with = "or_nan")]
     pub effective_sample_size: f64,
     /// Draws of each approximation for each image.
     pub approximation_draws: u64,

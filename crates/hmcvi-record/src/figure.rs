@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::LatentPoint;
+use crate::number::each_or_nan;
 
 /// A point of a plane.
 pub type Point = [f64; 2];
@@ -19,7 +20,7 @@ pub struct Field {
     /// Grid points from bottom to top.
     pub rows: usize,
     /// Values from left to right, row by row upwards; six digits of each are written.
-    #[serde(serialize_with = "six_digits")]
+    #[serde(serialize_with = "six_digits", deserialize_with = "each_or_nan")]
     pub values: Vec<f64>,
 }
 

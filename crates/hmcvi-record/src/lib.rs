@@ -1,14 +1,18 @@
 //! Describe what a run directory holds, as plain values: who made it, how training went, how it was
-//! judged. No tensors, no files: readers and writers share these types.
+//! evaluated. No tensors, no files: readers and writers share these types, and [`read`] is the one way from the text of
+//! a file to a record.
 #![forbid(unsafe_code)]
 
 mod evaluation;
 pub mod figure;
 mod merge;
+mod number;
 mod provenance;
 mod report;
+mod schema;
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 pub use evaluation::{
     Annealing, AnnealingSettings, Bidirectional, EVALUATION_SCHEMA, EncoderBound, EnergyHistogram,
@@ -21,9 +25,10 @@ pub use report::{
     Basic, ComparedRun, Comparison, Figure, FigureKind, Mark, MarkAxis, Missing, Published, REPORT_SCHEMA,
     Report, RunFacts, RunReport, RunSettings, RunState, Section,
 };
-use serde::{Deserialize, Deserializer, Serialize};
+pub use schema::{ReadError, Schemas, Versioned, read, refuse_newer};
+use serde::{Deserialize, Serialize};
 
-/// Version of all schemas in this crate; a reader refuses other versions.
+/// Version of [`RunInfo`] and of [`Summary`]; [`read`] refuses other versions.
 pub const SCHEMA: u32 = 1;
 
 /// Names of the files in a run directory.
@@ -63,7 +68,7 @@ pub mod files {
 }
 
 /// Who made a run, with what.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunInfo {
     /// Version of this schema.
     pub schema: u32,
@@ -93,6 +98,10 @@ pub struct RunInfo {
     pub first_step_size: Option<f64>,
 }
 
+impl Versioned for RunInfo {
+    const SCHEMAS: RangeInclusive<u32> = SCHEMA..=SCHEMA;
+}
+
 /// One epoch of training.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Epoch {
@@ -105,12 +114,12 @@ pub struct Epoch {
     /// Learning rate at its end.
     pub learning_rate: f64,
     /// Means over the epoch's images: `bound`, its terms, `acceptance_rate`, `step_size`, `alpha`,
-    /// `gradient_norm`. What is no number is written as null, and not there when it is read.
-    #[serde(deserialize_with = "numbers")]
+    /// `gradient_norm`. What is not finite is written as null, and absent when it is read.
+    #[serde(deserialize_with = "number::named")]
     pub train: BTreeMap<String, f64>,
     /// Means over the validation images, in epochs that look at them: the same, and `energy_error`, `mass`,
     /// `acceptance_rate_1` and so on for every HMC step.
-    #[serde(deserialize_with = "some_numbers")]
+    #[serde(deserialize_with = "number::maybe_named")]
     pub validation: Option<BTreeMap<String, f64>>,
     /// Images seen.
     #[serde(default)]
@@ -121,20 +130,6 @@ pub struct Epoch {
     pub skipped: u64,
     /// Images per second.
     pub images_per_second: f64,
-}
-
-type MaybeNumbers = BTreeMap<String, Option<f64>>;
-
-fn numbers<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, f64>, D::Error> {
-    MaybeNumbers::deserialize(from).map(present)
-}
-
-fn some_numbers<'de, D: Deserializer<'de>>(from: D) -> Result<Option<BTreeMap<String, f64>>, D::Error> {
-    Option::<MaybeNumbers>::deserialize(from).map(|all| all.map(present))
-}
-
-fn present(all: MaybeNumbers) -> BTreeMap<String, f64> {
-    all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
 /// A change of settings when a run was resumed.
@@ -184,11 +179,12 @@ pub struct Summary {
     pub finished: bool,
 }
 
-/// Version of checkpoints. Those from [`OLDEST_CHECKPOINT_SCHEMA`] on are read, others refused.
-pub const CHECKPOINT_SCHEMA: u32 = 3;
+impl Versioned for Summary {
+    const SCHEMAS: RangeInclusive<u32> = SCHEMA..=SCHEMA;
+}
 
-/// The first version of checkpoints that is still read: it knew no epochs that are under way.
-pub const OLDEST_CHECKPOINT_SCHEMA: u32 = 2;
+/// Version of checkpoints, see [`CheckpointInfo`].
+pub const CHECKPOINT_SCHEMA: u32 = 3;
 
 /// What a checkpoint says about itself, as JSON under the key `hmcvi` of its metadata. It holds nothing
 /// that depends on the machine or the time, so that equal training gives equal bytes.
@@ -207,6 +203,11 @@ pub struct CheckpointInfo {
     /// The epoch that was under way, if it was not finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub under_way: Option<PartialEpoch>,
+}
+
+/// Version 1 has no hash of the content, version 2 no epochs that are under way.
+impl Versioned for CheckpointInfo {
+    const SCHEMAS: RangeInclusive<u32> = 2..=CHECKPOINT_SCHEMA;
 }
 
 /// What is known about an epoch that is not finished.
@@ -228,8 +229,10 @@ pub struct PartialEpoch {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// Mean, in nats.
+    #[serde(deserialize_with = "number::or_nan")]
     pub mean: f64,
     /// Standard error of the mean.
+    #[serde(deserialize_with = "number::or_nan")]
     pub standard_error: f64,
 }
 

@@ -2,11 +2,13 @@
 //!
 //! As in evaluations, values are `log p(x)` in nats, larger is better; pages and tables show them negated.
 
+use std::ops::RangeInclusive;
+
 use serde::{Deserialize, Serialize};
 
-use crate::{Curve, Difference, Epoch, Estimate, Evaluation, Finding, RunInfo, Summary};
+use crate::{Curve, Difference, Epoch, Estimate, Evaluation, Finding, RunInfo, Summary, Versioned};
 
-/// Version of [`Report`] and of [`Comparison`]; a reader refuses other versions.
+/// Version of [`Report`] and of [`Comparison`]; [`read`](crate::read) refuses other versions.
 pub const REPORT_SCHEMA: u32 = 1;
 
 /// A report on one run, or a comparison of several with the first of them.
@@ -30,6 +32,11 @@ pub struct Report {
     pub comparison: Comparison,
     /// What is drawn.
     pub figures: Vec<Figure>,
+}
+
+impl Versioned for Report {
+    const SCHEMAS: RangeInclusive<u32> = REPORT_SCHEMA..=REPORT_SCHEMA;
+    const IF_OLDER: &str = "make the report again";
 }
 
 /// What is told of one run.
@@ -172,6 +179,11 @@ pub struct Comparison {
     pub schema: u32,
     /// The runs; differences are to the first.
     pub runs: Vec<ComparedRun>,
+}
+
+impl Versioned for Comparison {
+    const SCHEMAS: RangeInclusive<u32> = REPORT_SCHEMA..=REPORT_SCHEMA;
+    const IF_OLDER: &str = "compare the runs again";
 }
 
 /// One run of a comparison.

@@ -12,8 +12,7 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use hmcvi_graph::{RunError, Store};
-use hmcvi_record::{CHECKPOINT_SCHEMA, CheckpointInfo, Provenance};
-use serde::de::DeserializeOwned;
+use hmcvi_record::{CHECKPOINT_SCHEMA, CheckpointInfo, Provenance, read};
 
 use super::checkpoint::{Checkpoint, KEY, Which};
 use super::directory::RunDirectory;
@@ -57,21 +56,18 @@ impl Builtin {
         let place = Path::new(Self::NAME);
         let config = |source| DirectoryError::Config { file: place.join(CONFIG), source };
         let spec = RunSpec::from_toml(CONFIG_TEXT).map_err(config)?;
-        let provenance = json(&place.join(PROVENANCE), PROVENANCE_TEXT)?;
+        // It has no version of its own: it is part of this program, and of no run.
+        let foreign = |e| DirectoryError::content(&place.join(PROVENANCE), e, "where the model comes from");
+        let provenance = serde_json::from_str(PROVENANCE_TEXT).map_err(foreign)?;
         let file = place.join(PARAMETERS);
         let mut bytes = Vec::new();
-        let read = GzDecoder::new(PARAMETERS_BYTES).read_to_end(&mut bytes);
-        read.map_err(|e| DirectoryError::io(&file, "unpack", e))?;
+        let unpacked = GzDecoder::new(PARAMETERS_BYTES).read_to_end(&mut bytes);
+        unpacked.map_err(|e| DirectoryError::io(&file, "unpack", e))?;
         let tensors = |source| DirectoryError::Tensors { file: file.clone(), source };
         let (store, metadata) = Store::from_safetensors(&bytes).map_err(tensors)?;
-        let info: CheckpointInfo = json(&file, metadata.get(KEY).map_or("", String::as_str))?;
+        let info: CheckpointInfo = read(&file, metadata.get(KEY).map_or("", String::as_str))?;
         Ok(Builtin { spec, checkpoint: Checkpoint { store, info }, provenance })
     }
-}
-
-fn json<T: DeserializeOwned>(file: &Path, text: &str) -> Result<T, DirectoryError> {
-    serde_json::from_str(text)
-        .map_err(|e| DirectoryError::content(file, e, "a file of this version of hmcvi"))
 }
 
 /// Writes the files of [`Builtin`] from the best checkpoint of a run, in half precision and without the

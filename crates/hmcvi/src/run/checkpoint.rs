@@ -1,10 +1,11 @@
 //! Write and read the state of a training: all tensors, and how far it is.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use hmcvi_graph::Store;
-use hmcvi_record::{CHECKPOINT_SCHEMA, CheckpointInfo, OLDEST_CHECKPOINT_SCHEMA, files};
+use hmcvi_record::{CHECKPOINT_SCHEMA, CheckpointInfo, Versioned, files, read};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -66,6 +67,10 @@ struct Described {
     sha256: String,
 }
 
+impl Versioned for Described {
+    const SCHEMAS: RangeInclusive<u32> = CheckpointInfo::SCHEMAS;
+}
+
 /// SHA-256 of all names, shapes and values, and of how far the training is.
 fn hash(store: &Store<f32>, info: &CheckpointInfo) -> String {
     let mut hasher = Sha256::new();
@@ -96,20 +101,20 @@ impl Checkpoint {
             return Err(DirectoryError::NoCheckpoint(path.into()));
         }
         let (store, metadata) = read_tensors(path)?;
-        let text = metadata.get(KEY).map_or("", String::as_str);
-        let foreign = |e| {
-            let found = format!("metadata `{KEY}` is `{text}` ({e})");
-            DirectoryError::content(path, found, "a checkpoint of hmcvi")
+        Self::verify(path, store, &metadata)
+    }
+
+    /// Checks the version and the hash of what was read.
+    fn verify(
+        path: &Path,
+        store: Store<f32>,
+        metadata: &BTreeMap<String, String>,
+    ) -> Result<Self, DirectoryError> {
+        let Some(text) = metadata.get(KEY) else {
+            let found = format!("no metadata `{KEY}`");
+            return Err(DirectoryError::content(path, found, "a checkpoint of hmcvi"));
         };
-        let info: CheckpointInfo = serde_json::from_str(text).map_err(foreign)?;
-        if !(OLDEST_CHECKPOINT_SCHEMA..=CHECKPOINT_SCHEMA).contains(&info.schema) {
-            let found = format!("a checkpoint of schema {}", info.schema);
-            let expected = format!(
-                "schema {OLDEST_CHECKPOINT_SCHEMA} to {CHECKPOINT_SCHEMA}; use the version of hmcvi that wrote it"
-            );
-            return Err(DirectoryError::content(path, found, expected));
-        }
-        let Described { sha256, .. } = serde_json::from_str(text).map_err(foreign)?;
+        let Described { info, sha256 } = read(path, text)?;
         let found = hash(&store, &info);
         if found != sha256 {
             let found = format!("values with the SHA-256 {found}");
@@ -134,13 +139,18 @@ fn read_tensors(path: &Path) -> Result<(Store<f32>, BTreeMap<String, String>), D
 }
 
 /// Tensors to begin with, from a run directory (its best checkpoint, else its last) or from any
-/// safetensors file. Where parameters were averaged, they are the averages. What only training needs is left out.
+/// safetensors file. Where parameters were averaged, they are the averages. What only training needs is left out. A file
+/// that says it is a checkpoint is checked like one.
 pub fn load_initial(from: &Path) -> Result<Store<f32>, DirectoryError> {
     let path = initial_file(from);
     if !path.is_file() {
         return Err(DirectoryError::NoCheckpoint(path));
     }
-    Ok(learnt(&read_tensors(&path)?.0))
+    let (store, metadata) = read_tensors(&path)?;
+    match metadata.contains_key(KEY) {
+        true => Ok(learnt(&Checkpoint::verify(&path, store, &metadata)?.store)),
+        false => Ok(learnt(&store)),
+    }
 }
 
 /// The file that [`load_initial`] reads.

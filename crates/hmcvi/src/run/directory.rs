@@ -3,9 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hmcvi_record::{Epoch, RunInfo, Summary, files};
+use hmcvi_record::{Epoch, Evaluation, RunInfo, Summary, Versioned, files, read, refuse_newer};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use super::checkpoint::{Checkpoint, Which};
 use super::error::DirectoryError;
@@ -91,12 +90,17 @@ impl RunDirectory {
         Ok((directory, lock))
     }
 
-    /// Opens the directory of a run.
+    /// Opens the directory of a run. One with a record of a later version is refused as a whole: its other files may
+    /// have changed as well, and nothing of it shall be replaced by older forms.
     pub fn open(path: &Path) -> Result<Self, DirectoryError> {
-        match path.join(files::CONFIG).is_file() {
-            true => Ok(RunDirectory { path: path.into() }),
-            false => Err(DirectoryError::NotARun(path.into())),
+        if !path.join(files::CONFIG).is_file() {
+            return Err(DirectoryError::NotARun(path.into()));
         }
+        let directory = RunDirectory { path: path.into() };
+        directory.refuse_newer::<RunInfo>(files::INFO)?;
+        directory.refuse_newer::<Summary>(files::SUMMARY)?;
+        directory.refuse_newer::<Evaluation>(files::EVALUATION)?;
+        Ok(directory)
     }
 
     /// Where it is.
@@ -172,11 +176,16 @@ impl RunDirectory {
         checkpoint.write(&self.file(which.file()))
     }
 
-    pub(super) fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<T, DirectoryError> {
+    pub(super) fn read_json<T: Versioned>(&self, name: &str) -> Result<T, DirectoryError> {
         let file = self.file(name);
         let text = fs::read_to_string(&file).map_err(|e| DirectoryError::io(&file, "read", e))?;
-        serde_json::from_str(&text)
-            .map_err(|e| DirectoryError::content(&file, e, "a file of this version of hmcvi"))
+        Ok(read(&file, &text)?)
+    }
+
+    /// Files that are not there, or damaged, are for those to refuse who need them.
+    fn refuse_newer<T: Versioned>(&self, name: &str) -> Result<(), DirectoryError> {
+        let file = self.file(name);
+        Ok(refuse_newer::<T>(&file, &fs::read_to_string(&file).unwrap_or_default())?)
     }
 
     pub(super) fn write_json<T: Serialize>(&self, name: &str, value: &T) -> Result<(), DirectoryError> {

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use hmcvi_graph::RunError;
+use hmcvi_record::ReadError;
 
 use crate::config::ConfigError;
 
@@ -52,6 +53,9 @@ pub enum DirectoryError {
         /// What the system says.
         source: io::Error,
     },
+    /// A record that cannot be read, or is of another version.
+    #[error(transparent)]
+    Record(#[from] ReadError),
     /// A file whose content is not what it should be.
     #[error("{}: {found}, expected {expected}", .file.display())]
     Content {

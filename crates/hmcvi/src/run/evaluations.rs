@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hmcvi_record::{EVALUATION_SCHEMA, Evaluated, Evaluation, ImageEvaluation, files, keep_parts};
+use hmcvi_record::{Evaluated, Evaluation, ImageEvaluation, files, keep_parts};
 
 use super::atomic;
 use super::checkpoint::{self, Which};
@@ -30,16 +30,7 @@ impl RunDirectory {
     }
 
     fn read_evaluation(&self, name: &str) -> Result<Option<Evaluation>, DirectoryError> {
-        let file = self.file(name);
-        if !file.is_file() {
-            return Ok(None);
-        }
-        let value: serde_json::Value = self.read_json(name)?;
-        let again = "an evaluation of this version; evaluate the model again";
-        if value["schema"] != EVALUATION_SCHEMA {
-            return Err(DirectoryError::content(&file, format!("schema {}", value["schema"]), again));
-        }
-        serde_json::from_value(value).map(Some).map_err(|e| DirectoryError::content(&file, e, again))
+        self.file(name).is_file().then(|| self.read_json(name)).transpose()
     }
 
     /// What the latest evaluation found out about every image; nothing if there is none.

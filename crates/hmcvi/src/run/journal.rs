@@ -3,8 +3,11 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Write;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
+use hmcvi_record::{ReadError, Versioned, read};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::atomic;
@@ -18,19 +21,39 @@ pub struct Journal {
     parts: HashMap<String, Value>,
 }
 
+/// Version of journals.
+const SCHEMA: u32 = 1;
+
+/// The first line.
+#[derive(Deserialize)]
+struct Head {
+    of: Value,
+}
+
+/// The first journals had no number.
+impl Versioned for Head {
+    const SCHEMAS: RangeInclusive<u32> = SCHEMA..=SCHEMA;
+    const UNNUMBERED: Option<u32> = Some(1);
+}
+
 impl Journal {
     /// Opens the journal of the work that `of` describes. Parts of other work are dropped, and so is a
-    /// line that was cut off.
+    /// line that was cut off. A journal of a later version is refused: it is not ours to drop.
     pub fn open(path: &Path, of: &Value) -> Result<Self, DirectoryError> {
         let text = std::fs::read_to_string(path).unwrap_or_default();
-        let mut lines = text.lines().map_while(|line| serde_json::from_str::<Value>(line).ok());
-        let same = lines.next().is_some_and(|first| first["of"] == *of);
+        let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
+        let same = match read::<Head>(path, first) {
+            Ok(head) => head.of == *of,
+            Err(newer @ ReadError::Newer { .. }) => return Err(newer.into()),
+            Err(_) => false,
+        };
+        let lines = rest.lines().map_while(|line| serde_json::from_str::<Value>(line).ok());
         let known = lines.filter(|_| same).filter_map(|mut line| {
             let value = line.get_mut("value")?.take();
             Some((line["part"].as_str()?.to_owned(), value))
         });
         let parts: HashMap<String, Value> = known.collect();
-        let mut content = format!("{}\n", json!({ "of": of }));
+        let mut content = format!("{}\n", json!({ "schema": SCHEMA, "of": of }));
         for (part, value) in &parts {
             content += &line(part, value);
         }

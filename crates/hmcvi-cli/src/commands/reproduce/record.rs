@@ -2,13 +2,14 @@
 //! elsewhere keep what is written there: records are small, and outlive the runs.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use hmcvi::config::PAPER_TABLE;
-use hmcvi_record::{AnnealingSettings, Curve, Estimate, ReverseQuality};
+use hmcvi_record::{AnnealingSettings, Curve, Estimate, ReadError, ReverseQuality, Versioned};
 use hmcvi_report::figure::{Chart, chart};
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::row::{FIRST_SEED, Row, State};
 use crate::failure::Failure;
@@ -18,6 +19,8 @@ use crate::output::{Outputs, drawing_files};
 const POINTS: usize = 100;
 /// Bounds that are further below the basic model's, in nats, are not shown.
 const DEPTH: f64 = 3.0;
+/// Version of both files. Those of version 1 have no number: they are the rows, and the curves by row, and nothing else.
+const SCHEMA: u32 = 2;
 
 /// A value as a positive negative-log-likelihood, in nats.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -135,8 +138,39 @@ impl Record {
     }
 }
 
+/// `table1.json`.
+#[derive(Default, Serialize, Deserialize)]
+struct Table {
+    schema: u32,
+    rows: Vec<Record>,
+}
+
+impl Versioned for Table {
+    const SCHEMAS: RangeInclusive<u32> = 1..=SCHEMA;
+    const UNNUMBERED: Option<u32> = Some(1);
+
+    fn upgrade(schema: u32, rows: Value) -> Value {
+        json!({ "schema": schema, "rows": rows })
+    }
+}
+
 /// Bound on validation images by epoch, for every row.
 type Curves = BTreeMap<String, Vec<(f64, f64)>>;
+
+/// `curves.json`.
+#[derive(Default, Deserialize)]
+struct Learnt {
+    curves: Curves,
+}
+
+impl Versioned for Learnt {
+    const SCHEMAS: RangeInclusive<u32> = 1..=SCHEMA;
+    const UNNUMBERED: Option<u32> = Some(1);
+
+    fn upgrade(_: u32, curves: Value) -> Value {
+        json!({ "curves": curves })
+    }
+}
 
 fn curve(row: &Row) -> Option<Vec<(f64, f64)>> {
     let epochs = row.directory()?.epochs().ok()?;
@@ -159,7 +193,7 @@ const LATENT: [usize; 2] = [2, 20];
 
 /// Claims them. A table that can be read makes them this command's own, to be brought up to date.
 pub(super) fn outputs(out: &Path) -> Result<Outputs, Failure> {
-    let ours = read::<Option<Vec<Record>>>(&out.join(TABLE))?.is_some();
+    let ours = read::<Table>(&out.join(TABLE))?.is_some();
     let charts = LATENT.iter().flat_map(|latent| drawing_files(&chart_stem(out, *latent)));
     Outputs::claim(charts.chain([TABLE, CURVES, MARKDOWN].map(|name| out.join(name))), ours)
 }
@@ -172,8 +206,8 @@ fn chart_stem(out: &Path, latent: usize) -> PathBuf {
 pub(super) fn collect(rows: &[Row], out: &Path) -> Result<Vec<Record>, Failure> {
     let (table, curves) = (out.join(TABLE), out.join(CURVES));
     let outputs = outputs(out)?;
-    let mut known: Vec<Record> = read(&table)?;
-    let mut learnt: Curves = read(&curves)?;
+    let mut known = read::<Table>(&table)?.unwrap_or_default().rows;
+    let mut learnt = read::<Learnt>(&curves)?.unwrap_or_default().curves;
     for row in rows {
         let fresh = record(row);
         let same = known.iter().position(|r| r.title() == fresh.title());
@@ -186,7 +220,8 @@ pub(super) fn collect(rows: &[Row], out: &Path) -> Result<Vec<Record>, Failure> 
     }
     known.sort_by_key(Record::place);
     if out.is_dir() {
-        let text = serde_json::to_string_pretty(&known).map_err(|e| Failure::Other(e.to_string()))?;
+        let all = Table { schema: SCHEMA, rows: known.clone() };
+        let text = serde_json::to_string_pretty(&all).map_err(|e| Failure::Other(e.to_string()))?;
         outputs.write(&table, (text + "\n").as_bytes())?;
         outputs.write(&curves, lines(&learnt)?.as_bytes())?;
         outputs.write(&out.join(MARKDOWN), super::table::markdown(&known).as_bytes())?;
@@ -196,15 +231,16 @@ pub(super) fn collect(rows: &[Row], out: &Path) -> Result<Vec<Record>, Failure> 
     Ok(known.into_iter().filter(asked).collect())
 }
 
-fn read<T: DeserializeOwned + Default>(file: &Path) -> Result<T, Failure> {
-    let broken = |e: &dyn std::fmt::Display| {
-        Failure::Other(format!("cannot read {}: {e}; move it away to begin again", file.display()))
+/// A file of the folder, if it is there.
+fn read<T: Versioned>(file: &Path) -> Result<Option<T>, Failure> {
+    let text = match std::fs::read_to_string(file) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        text => text.map_err(|e| Failure::Other(format!("cannot read {}: {e}", file.display())))?,
     };
-    match std::fs::read_to_string(file) {
-        Ok(text) => serde_json::from_str(&text).map_err(|e| broken(&e)),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(T::default()),
-        Err(e) => Err(broken(&e)),
-    }
+    hmcvi_record::read(file, &text).map(Some).map_err(|e| match e {
+        ReadError::Newer { .. } => Failure::Other(e.to_string()),
+        _ => Failure::Other(format!("{e}; move it away to begin again")),
+    })
 }
 
 /// JSON with a line for each row.
@@ -213,7 +249,8 @@ fn lines(curves: &Curves) -> Result<String, Failure> {
         Ok(format!("{}: {}", serde_json::to_string(name)?, serde_json::to_string(points)?))
     };
     let all: Result<Vec<String>, serde_json::Error> = curves.iter().map(line).collect();
-    Ok(format!("{{\n{}\n}}\n", all.map_err(|e| Failure::Other(e.to_string()))?.join(",\n")))
+    let all = all.map_err(|e| Failure::Other(e.to_string()))?.join(",\n");
+    Ok(format!("{{\n\"schema\": {SCHEMA},\n\"curves\": {{\n{all}\n}}\n}}\n"))
 }
 
 /// A chart for each latent size: how the rows learnt, beside the basic model that they began with.
