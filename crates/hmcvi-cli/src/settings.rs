@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hmcvi::config::{PAPER_TABLE, PaperRow, RunSpec, preset};
 use hmcvi::data::Dataset;
 use hmcvi::device::Device;
+use hmcvi::eval::image_shape;
 use hmcvi::run::{Builtin, Checkpoint, RunDirectory, Which};
 use hmcvi::train::learnt;
 use hmcvi_record::files;
@@ -131,6 +132,36 @@ pub(crate) struct Model {
     pub(crate) device: Device,
 }
 
+/// A trained model without its data.
+pub(crate) struct Network {
+    directory: Option<RunDirectory>,
+    pub(crate) spec: RunSpec,
+    pub(crate) checkpoint: Checkpoint,
+    pub(crate) device: Device,
+}
+
+impl Network {
+    /// Height and width of its images.
+    pub(crate) fn image_shape(&self) -> Result<[usize; 2], Failure> {
+        let pixels = self.spec.model.pixels(&self.checkpoint.store).ok_or_else(|| {
+            Failure::Other(
+                "the checkpoint has no decoder with the layers of config.toml: was one of them changed?"
+                    .into(),
+            )
+        })?;
+        let info = self.directory.as_ref().and_then(|directory| directory.info().ok());
+        Ok(image_shape(info.and_then(|info| info.image_shape), pixels))
+    }
+}
+
+/// Opens a run, or the model inside the program, with its checkpoint. Whether its data exists does not matter.
+pub(crate) fn open_network(trained: &Trained) -> Result<Network, Failure> {
+    let Trained { chosen, checkpoint, machine, .. } = trained;
+    let device = open_device(machine)?;
+    let (directory, spec, checkpoint, _) = open_checkpoint(chosen.run(), (*checkpoint).into())?;
+    Ok(Network { directory, spec, checkpoint, device })
+}
+
 /// Opens a run, or the model inside the program, with its checkpoint and data.
 pub(crate) fn open_trained(context: &Context, trained: &Trained) -> Result<Model, Failure> {
     let Trained { chosen, checkpoint, data, machine } = trained;
@@ -146,22 +177,26 @@ pub(crate) fn open_model(
     machine: &Machine,
 ) -> Result<Model, Failure> {
     let device = open_device(machine)?;
-    let (directory, mut spec, checkpoint, trained_on) = match run {
-        Some(path) => {
-            let directory = RunDirectory::open(path)?;
-            let (spec, mut checkpoint) = (directory.spec()?, directory.checkpoint(which)?);
-            checkpoint.store = learnt(&checkpoint.store);
-            let known = directory.info().ok().map(|info| info.data_sha256);
-            (Some(directory), spec, checkpoint, known)
-        }
-        None => {
-            let Builtin { spec, checkpoint, provenance } = Builtin::open()?;
-            // The embedded images are a part of those it was trained and tested with.
-            (None, spec, checkpoint, data.is_some_and(|d| d != "embedded").then_some(provenance.data_sha256))
-        }
-    };
+    let (directory, mut spec, checkpoint, trained_on) = open_checkpoint(run, which)?;
+    // The embedded images are a part of those that the model inside the program was trained and tested with.
+    let trained_on = trained_on.filter(|_| run.is_some() || data.is_some_and(|d| d != "embedded"));
     let data = source::open_for_model(context, &mut spec, &checkpoint, data, trained_on.as_deref())?;
     Ok(Model { directory, spec, data, checkpoint, device })
+}
+
+/// Where a model lies, its settings, its parameters, and the SHA-256 of the data that it was trained with.
+type Opened = (Option<RunDirectory>, RunSpec, Checkpoint, Option<String>);
+
+fn open_checkpoint(run: Option<&Path>, which: Which) -> Result<Opened, Failure> {
+    let Some(path) = run else {
+        let Builtin { spec, checkpoint, provenance } = Builtin::open()?;
+        return Ok((None, spec, checkpoint, Some(provenance.data_sha256)));
+    };
+    let directory = RunDirectory::open(path)?;
+    let (spec, mut checkpoint) = (directory.spec()?, directory.checkpoint(which)?);
+    checkpoint.store = learnt(&checkpoint.store);
+    let known = directory.info().ok().map(|info| info.data_sha256);
+    Ok((Some(directory), spec, checkpoint, known))
 }
 
 /// The row of the paper's table that settings describe, if they still do.

@@ -96,6 +96,9 @@ pub struct RunInfo {
     pub bytes: u64,
     /// Step size found before training, where there is a chain.
     pub first_step_size: Option<f64>,
+    /// Height and width of the images. Early files do not have it.
+    #[serde(default)]
+    pub image_shape: Option<[u64; 2]>,
 }
 
 impl Versioned for RunInfo {

@@ -174,6 +174,7 @@ fn good() -> Run {
         parameters: 1,
         bytes: 1,
         first_step_size: None,
+        image_shape: None,
     };
     let epochs = (1..=10).map(epoch).collect();
     Run { settings, epochs, info, summary, evaluation: Some(evaluation), current: true }

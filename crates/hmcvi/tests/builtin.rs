@@ -50,6 +50,7 @@ fn made_up(folder: &Path, latent: usize) -> RunDirectory {
         parameters: 3,
         bytes: 1,
         first_step_size: None,
+        image_shape: None,
     };
     let (directory, _lock) = RunDirectory::create(folder, &spec, &info, false).expect("it can be made");
     let mut store = Store::new();

@@ -226,6 +226,7 @@ fn torment_run(file: &str, seed: Vec<u8>, read: impl Fn(&RunDirectory, &Path) ->
         parameters: 0,
         bytes: 0,
         first_step_size: None,
+        image_shape: None,
     };
     let created = RunDirectory::create(folder.path(), &spec, &info, false);
     let (directory, _lock) = created.expect("an empty folder");

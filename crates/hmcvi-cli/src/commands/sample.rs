@@ -1,10 +1,13 @@
 //! Draw images from the prior of a trained model, or reconstruct test images with it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use hmcvi::data::fixed_draw;
+use hmcvi::config::RunSpec;
+use hmcvi::data::{Binarisation, fixed_draw};
+use hmcvi::device::Device;
 use hmcvi::eval::{BoundEvaluator, Decoder, TEST_SEED, prior_draws};
+use hmcvi::run::Checkpoint;
 use hmcvi_report::GreyGrid;
 use serde::Serialize;
 
@@ -13,7 +16,8 @@ use crate::arguments::Trained;
 use crate::commands::eval::first;
 use crate::failure::Failure;
 use crate::output::Outputs;
-use crate::settings::{Model, open_trained};
+use crate::settings::{Model, open_network, open_trained};
+use crate::source;
 
 /// What was typed.
 #[derive(Debug, Args)]
@@ -23,7 +27,7 @@ pub(crate) struct Arguments {
     /// Number of images
     #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     count: u32,
-    /// PNG file; the values go beside it as .npy
+    /// PNG file; beside it go the values as FILE.npy and the latent points as FILE-z.npy
     #[arg(long, default_value = "samples.png", value_name = "FILE.png")]
     out: PathBuf,
     /// Replace files that exist
@@ -43,55 +47,116 @@ struct Written {
     image: PathBuf,
     values: PathBuf,
     shape: Vec<usize>,
+    z: PathBuf,
+    z_shape: Vec<usize>,
 }
 
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
-    if arguments.out.extension().is_none_or(|e| !e.eq_ignore_ascii_case("png")) {
-        let text = format!("`--out` is {}, but must be the name of a .png file", arguments.out.display());
+    let out = &arguments.out;
+    if out.extension().is_none_or(|e| !e.eq_ignore_ascii_case("png")) {
+        let text = format!("`--out` is {}, but must be the name of a .png file", out.display());
         return Err(Failure::Usage(text));
     }
-    let values_file = arguments.out.with_extension("npy");
-    let outputs = Outputs::claim([arguments.out.clone(), values_file.clone()], arguments.force)?;
-    let mut model = open_trained(context, &arguments.trained)?;
-    outputs.spare(&model.spec.data.source)?;
-    let (height, width) = (model.data.train().height(), model.data.train().width());
-    let (values, mut shape, columns) = match arguments.reconstruct {
-        true => reconstructions(&mut model, arguments.count as usize, arguments.seed)?,
-        false => prior(&mut model, arguments.count as usize, arguments.seed)?,
+    let files = [out.clone(), out.with_extension("npy"), z_file(out)];
+    let outputs = Outputs::claim(files.clone(), arguments.force)?;
+    let ([height, width], pictures) = match arguments.reconstruct {
+        true => reconstructed(context, arguments, &outputs)?,
+        false => sampled(context, arguments, &outputs)?,
     };
+    let Pictures { values, mut shape, columns, z, z_shape } = pictures;
     shape.extend([height, width]);
+    let [image, values_file, z_file] = files;
     outputs.write_npy(&values_file, &shape, &values)?;
-    outputs.write(&arguments.out, &GreyGrid { height, width, columns, zoom: 2, values }.png()?)?;
-    let written = Written { image: arguments.out.clone(), values: values_file, shape };
+    outputs.write_npy(&z_file, &z_shape, &z)?;
+    outputs.write(&image, &GreyGrid { height, width, columns, zoom: 2, values }.png()?)?;
+    let written = Written { image, values: values_file, shape, z: z_file, z_shape };
     if context.terminal.json {
         return context.terminal.print_json(&written);
     }
-    context.terminal.print(&format!("{}\n{}\n", written.image.display(), written.values.display()))
+    let lines = [&written.image, &written.values, &written.z].map(|file| format!("{}\n", file.display()));
+    context.terminal.print(&lines.concat())
 }
 
-/// Values, their shape without that of an image, and images in a row.
-pub(crate) type Pictures = (Vec<f32>, Vec<usize>, usize);
+/// The file of the latent points beside a picture.
+fn z_file(picture: &Path) -> PathBuf {
+    let mut name = picture.file_stem().unwrap_or_default().to_owned();
+    name.push("-z.npy");
+    picture.with_file_name(name)
+}
+
+fn reconstructed(
+    context: &Context,
+    arguments: &Arguments,
+    outputs: &Outputs,
+) -> Result<([usize; 2], Pictures), Failure> {
+    let mut model = open_trained(context, &arguments.trained)?;
+    outputs.spare(&model.spec.data.source)?;
+    let shape = [model.data.test().height(), model.data.test().width()];
+    Ok((shape, reconstructions(&mut model, arguments.count as usize, arguments.seed)?))
+}
+
+/// The data may be gone: all that is needed is in the run.
+fn sampled(
+    context: &Context,
+    arguments: &Arguments,
+    outputs: &Outputs,
+) -> Result<([usize; 2], Pictures), Failure> {
+    let mut network = open_network(&arguments.trained)?;
+    outputs.spare(&network.spec.data.source)?;
+    if let Some(data) = &arguments.trained.data.data {
+        outputs.spare(&source::named(data).to_string())?;
+        context.terminal.notice("`--data` is not used: samples from the prior need no data");
+    }
+    let shape = network.image_shape()?;
+    let model = (&network.spec, &mut network.checkpoint, &network.device);
+    Ok((shape, prior(model, shape.iter().product(), arguments.count as usize, arguments.seed)?))
+}
+
+/// Images and the latent points that they were decoded from.
+pub(crate) struct Pictures {
+    /// Image after image.
+    pub(crate) values: Vec<f32>,
+    /// Shape of the values without that of an image.
+    pub(crate) shape: Vec<usize>,
+    /// Images in a row of the picture.
+    pub(crate) columns: usize,
+    z: Vec<f32>,
+    z_shape: Vec<usize>,
+}
 
 /// Images decoded from draws of the prior.
-pub(crate) fn prior(model: &mut Model, count: usize, seed: u64) -> Result<Pictures, Failure> {
-    let z = prior_draws(model.spec.model.latent, count, seed);
-    let mut decoder = Decoder::new(&model.spec, model.data.train().pixels(), &model.device)?;
-    let values = decoder.means(&mut model.checkpoint.store, &z)?;
-    Ok((values, vec![count], (count as f64).sqrt().ceil() as usize))
+pub(crate) fn prior(
+    (spec, checkpoint, device): (&RunSpec, &mut Checkpoint, &Device),
+    pixels: usize,
+    count: usize,
+    seed: u64,
+) -> Result<Pictures, Failure> {
+    let z = prior_draws(spec.model.latent, count, seed);
+    let values = Decoder::new(spec, pixels, device)?.means(&mut checkpoint.store, &z)?;
+    let columns = (count as f64).sqrt().ceil() as usize;
+    Ok(Pictures { values, shape: vec![count], columns, z, z_shape: vec![count, spec.model.latent] })
 }
 
 /// Test images, then decoded from draws before and after the HMC steps.
 pub(crate) fn reconstructions(model: &mut Model, count: usize, seed: u64) -> Result<Pictures, Failure> {
     let images = first(model.data.test(), Some(count))?;
-    let (spec, device, pixels) = (&model.spec, &model.device, images.pixels());
-    let binary = fixed_draw(&images, spec.data.binarisation, spec.data.pixel_scale, TEST_SEED, 0);
+    let (spec, device, pixels, count) = (&model.spec, &model.device, images.pixels(), images.len());
+    let seen = fixed_draw(&images, spec.data.binarisation, spec.data.pixel_scale, TEST_SEED, 0);
     let store = &mut model.checkpoint.store;
-    let chains =
-        BoundEvaluator::new(spec, pixels, device)?.run(store, &binary, images.len(), seed, 0, |_| false)?;
+    let chains = BoundEvaluator::new(spec, pixels, device)?.run(store, &seen, count, seed, 0, |_| false)?;
     let mut decoder = Decoder::new(spec, pixels, device)?;
-    let scale = f32::from(binary.iter().copied().max().unwrap_or(1).max(1));
-    let originals = binary.iter().map(|b| f32::from(*b) / scale).collect();
+    let one = match spec.data.binarisation {
+        Binarisation::None => spec.data.pixel_scale.divisor().into(),
+        Binarisation::Threshold | Binarisation::Stochastic => 1.0,
+    };
+    let originals = seen.iter().map(|pixel| f32::from(*pixel) / one).collect();
     let parts = [originals, decoder.means(store, &chains.start)?, decoder.means(store, &chains.end)?];
-    // Rows of three: below each other in the picture, first axis of the values.
-    Ok((parts.concat(), vec![3, images.len()], images.len()))
+    Ok(Pictures {
+        // Rows of three: below each other in the picture, first axis of the values.
+        values: parts.concat(),
+        shape: vec![3, count],
+        columns: count,
+        z: [chains.start, chains.end].concat(),
+        z_shape: vec![2, count, spec.model.latent],
+    })
 }

@@ -187,6 +187,7 @@ pub(crate) fn run(name: &str, by: f64) -> RunData {
         parameters: 794_000,
         bytes: 1_000_000,
         first_step_size: Some(0.05),
+        image_shape: Some([28, 28]),
     };
     let summary = Summary {
         schema: SCHEMA,

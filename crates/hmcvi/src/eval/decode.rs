@@ -42,6 +42,14 @@ impl Decoder {
     }
 }
 
+/// Height and width of images with so many pixels: those that a run recorded, else a square, else a row.
+pub fn image_shape(recorded: Option<[u64; 2]>, pixels: usize) -> [usize; 2] {
+    let fits = |[height, width]: &[usize; 2]| height.checked_mul(*width) == Some(pixels);
+    let side = pixels.isqrt();
+    let recorded = recorded.map(|shape| shape.map(|n| usize::try_from(n).unwrap_or(0)));
+    [recorded, Some([side, side])].into_iter().flatten().find(fits).unwrap_or([1, pixels])
+}
+
 /// Draws from the standard normal prior, point after point.
 pub fn prior_draws(latent: usize, count: usize, seed: u64) -> Vec<f32> {
     let mut z = vec![0f32; count * latent];
@@ -49,4 +57,19 @@ pub fn prior_draws(latent: usize, count: usize, seed: u64) -> Vec<f32> {
         random::normal(Key { seed, stream: STREAM_PRIOR, step: 0, row: row as u32 }, z);
     }
     z
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn images_have_the_recorded_shape_or_one_that_fits() {
+        assert_eq!(image_shape(Some([2, 8]), 16), [2, 8]);
+        assert_eq!(image_shape(None, 16), [4, 4]);
+        assert_eq!(image_shape(None, 15), [1, 15]);
+        // Records that are not of this model do not count.
+        assert_eq!(image_shape(Some([3, 8]), 16), [4, 4]);
+        assert_eq!(image_shape(Some([u64::MAX, 2]), 15), [1, 15]);
+    }
 }

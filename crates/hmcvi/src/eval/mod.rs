@@ -23,7 +23,7 @@ mod weights;
 pub use annealing::{Annealer, AnnealingOptions, AnnealingSchedule, AnnealingStart};
 pub use bidirectional::{Sandwich, Simulated, sandwich, simulate};
 pub use bound::{BoundEvaluator, Bounds};
-pub use decode::{Decoder, prior_draws};
+pub use decode::{Decoder, image_shape, prior_draws};
 pub use importance::{ImportanceSampler, Proposal};
 pub use judge::{
     ImportanceOptions, JudgeOptions, Judgement, Phase, TEST_SEED, Watch, finite_estimate, judge,

@@ -129,7 +129,7 @@ impl Checkpoint {
 /// The hash that a checkpoint carries; `None` if it cannot be read.
 pub(super) fn sha256(path: &Path) -> Option<String> {
     let (_, metadata) = read_tensors(path).ok()?;
-    let described: Described = serde_json::from_str(metadata.get(KEY)?).ok()?;
+    let described: Described = read(path, metadata.get(KEY)?).ok()?;
     Some(described.sha256)
 }
 

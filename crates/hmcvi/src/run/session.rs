@@ -147,6 +147,7 @@ fn info(begin: &Begin, trainer: &Trainer) -> RunInfo {
         parameters: trainer.parameters(),
         bytes: trainer.bytes(),
         first_step_size: trainer.first_step_size(),
+        image_shape: Some([begin.data.train().height() as u64, begin.data.train().width() as u64]),
     }
 }
 

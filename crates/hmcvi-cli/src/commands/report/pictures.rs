@@ -8,7 +8,7 @@ use hmcvi_report::{GreyGrid, Image, Picture, figure as drawing, quoted};
 
 use crate::Context;
 use crate::arguments::{Data, Machine};
-use crate::commands::sample::{prior, reconstructions};
+use crate::commands::sample::{Pictures, prior, reconstructions};
 use crate::failure::Failure;
 use crate::settings::{Model, open_model};
 
@@ -47,7 +47,7 @@ pub(super) fn draw(
 }
 
 fn reconstructed(model: &mut Model, run: usize) -> Result<Picture, Failure> {
-    let (values, shape, columns) = reconstructions(model, RECONSTRUCTED, SEED)?;
+    let Pictures { values, shape, columns, .. } = reconstructions(model, RECONSTRUCTED, SEED)?;
     let chain = model.spec.chain.hmc_steps > 0;
     let count = shape.last().copied().unwrap_or(0);
     let rows = if chain {
@@ -69,7 +69,9 @@ fn reconstructed(model: &mut Model, run: usize) -> Result<Picture, Failure> {
 }
 
 fn sampled(model: &mut Model, run: usize) -> Result<Picture, Failure> {
-    let (values, _, columns) = prior(model, SIDE * SIDE, SEED)?;
+    let network = (&model.spec, &mut model.checkpoint, &model.device);
+    let pixels = model.data.train().pixels();
+    let Pictures { values, columns, .. } = prior(network, pixels, SIDE * SIDE, SEED)?;
     Ok(Picture {
         run,
         title: "Samples".into(),
