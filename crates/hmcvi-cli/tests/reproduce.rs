@@ -142,6 +142,20 @@ fn earlier_tables_are_kept_and_later_ones_refused() {
     }
 }
 
+#[test]
+fn a_row_that_a_later_version_trains_is_left_to_it() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.path().join("table/basic-2d");
+    std::fs::create_dir_all(&run).expect("a new folder");
+    std::fs::write(run.join("config.toml"), "later = true").expect("written");
+    std::fs::write(run.join("run.json"), r#"{"schema": 9, "later": true}"#).expect("written");
+    let mut arguments = vec!["reproduce", "table1", "--rows", "basic-2d", "--epochs", "1", "--out", "table"];
+    arguments.extend(["--data", "embedded", "--set", "data.limit=40", "model.hidden=[6]"]);
+    let said = sandbox.fail(1, &arguments);
+    assert!(said.contains("schema 9 of") && said.contains("update hmcvi"), "{said}");
+    assert_eq!(std::fs::read_to_string(run.join("config.toml")).expect("still there"), "later = true");
+}
+
 /// The record of the table that comes with the program says the same everywhere.
 #[test]
 fn the_published_table_is_the_recorded_one() {

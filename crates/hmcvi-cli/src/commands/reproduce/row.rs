@@ -92,9 +92,10 @@ impl Row {
 
     /// Checks that its folder is free or holds a run.
     pub(super) fn check_place(&self) -> Result<(), DirectoryError> {
-        match self.directory() {
-            Some(directory) => directory.spec().and(directory.info()).map(drop),
-            None => RunDirectory::check_free(&self.path, false),
+        match RunDirectory::open(&self.path) {
+            Ok(directory) => directory.spec().and(directory.info()).map(drop),
+            Err(DirectoryError::NotARun(_)) => RunDirectory::check_free(&self.path, false),
+            Err(error) => Err(error),
         }
     }
 
