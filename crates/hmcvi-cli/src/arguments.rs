@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use hmcvi::run::Builtin;
 
 use crate::commands::{
@@ -10,14 +10,35 @@ use crate::commands::{
     reproduce, resume, sample, train,
 };
 
-/// Variational inference with Hamiltonian Monte Carlo: train, judge and look at models.
+/// Headings of options that several commands share, which come after a command's own.
+pub(crate) const MODEL_AND_DATA: &str = "Model and data";
+pub(crate) const WHERE_TO_COMPUTE: &str = "Where to compute";
+pub(crate) const OUTPUT_AND_HELP: &str = "Output and help";
+
+/// Variational inference with Hamiltonian Monte Carlo: train, evaluate and explore models.
 ///
-/// Begin with `hmcvi quickstart`, which needs no data and takes less than three minutes on two cores.
+/// Start with `hmcvi quickstart`, which needs no data and takes less than three minutes on two cores.
+///
+/// Exit codes: 0 success, 1 failure or an unsatisfactory result, 2 usage, 3 data, 4 numerical trouble, 5 device or
+/// memory, 130 interrupted.
 #[derive(Debug, Parser)]
-#[command(name = "hmcvi", version, propagate_version = true, max_term_width = 100)]
+#[command(
+    name = "hmcvi",
+    version,
+    propagate_version = true,
+    max_term_width = 100,
+    disable_help_flag = true,
+    disable_version_flag = true,
+    after_help = "Examples:
+  hmcvi quickstart
+  hmcvi train basic-2d
+  hmcvi eval runs/basic-2d-1"
+)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) output: Output,
+    #[command(flatten)]
+    _help: Help,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -25,65 +46,135 @@ pub(crate) struct Arguments {
 /// How results and narration are shown.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Output {
-    /// Print results as JSON on standard output
-    #[arg(long, global = true)]
+    /// Print the result as JSON on standard output, and an error as one line of JSON on standard error; notes and
+    /// progress stay plain text
+    #[arg(long, global = true, help_heading = OUTPUT_AND_HELP)]
     pub(crate) json: bool,
-    /// Print no narration and no progress
-    #[arg(long, short, global = true)]
+    /// Print results and errors only: no notes and no progress
+    #[arg(long, short, global = true, help_heading = OUTPUT_AND_HELP)]
     pub(crate) quiet: bool,
-    /// Use no colour (as with the environment variable NO_COLOR)
-    #[arg(long, global = true)]
+    /// Use no colour (the environment variable NO_COLOR does the same)
+    #[arg(long, global = true, help_heading = OUTPUT_AND_HELP)]
     pub(crate) no_color: bool,
+}
+
+/// What clap answers itself.
+#[derive(Clone, Copy, Debug, Args)]
+struct Help {
+    /// Print help (`-h` for a summary)
+    #[arg(long, short, global = true, action = ArgAction::Help, help_heading = OUTPUT_AND_HELP)]
+    help: Option<bool>,
+    /// Print the version
+    #[arg(long, short = 'V', global = true, action = ArgAction::Version, help_heading = OUTPUT_AND_HELP)]
+    version: Option<bool>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Train Basic VI and HMCVI on embedded images, compare them and draw figures
+    #[command(after_help = "Examples:
+  hmcvi quickstart
+  hmcvi quickstart --short --out /tmp/quickstart")]
     Quickstart(quickstart::Arguments),
-    /// Train a model: a row of the paper's table or a file of settings
+    /// Train a model: a row of the paper's table, or settings from a file
+    #[command(after_help = "Examples:
+  hmcvi train basic-2d
+  hmcvi train hmcvi-4 --init-from runs/basic-2d-1 --set train.epochs=100 chain.mass=network
+  hmcvi train settings.toml --data images.npz --out runs/mine")]
     Train(train::Arguments),
-    /// Go on with a run that was interrupted, or train it longer
+    /// Resume an interrupted run, or train a finished one for longer
+    #[command(after_help = "Examples:
+  hmcvi resume runs/basic-2d-1
+  hmcvi resume runs/basic-2d-1 --set train.epochs=200")]
     Resume(resume::Arguments),
-    /// Judge a trained model: bound, likelihood by importance sampling and annealing, posterior quality
+    /// Evaluate a trained model: bound, likelihood by importance sampling and annealing, posterior quality
+    #[command(after_help = "Examples:
+  hmcvi eval runs/basic-2d-1
+  hmcvi eval runs/basic-2d-1 --limit 1000 --proposal defensive --quadrature
+  hmcvi eval runs/hmcvi-13-1 --samples 50000 --ais 100 --bdmc 100 --temperatures 4000")]
     Eval(eval::Arguments),
     /// Say whether a run is satisfactory, and what to do if it is not
+    #[command(after_help = "Example:
+  hmcvi diagnose runs/basic-2d-1")]
     Diagnose(diagnose::Arguments),
-    /// Set the results of runs beside each other, with errors of their differences
+    /// Compare the results of several runs, with standard errors of their differences
+    #[command(after_help = "Example:
+  hmcvi compare runs/basic-2d-1 runs/hmcvi-4-1")]
     Compare(compare::Arguments),
-    /// Write a page about a run, or one that compares several: results, curves, pictures, diagnosis
+    /// Write an HTML page about a run, or one that compares several: results, curves, pictures, diagnosis
+    #[command(after_help = "Examples:
+  hmcvi report runs/basic-2d-1 --open
+  hmcvi report runs/basic-2d-1 runs/hmcvi-4-1 --out comparison.html")]
     Report(report::Arguments),
     /// Draw images from a trained model, or reconstruct images with it
+    #[command(after_help = "Examples:
+  hmcvi sample builtin
+  hmcvi sample runs/basic-2d-1 --reconstruct --count 20 --out reconstructions.png")]
     Sample(sample::Arguments),
     /// Write posterior draws before and after the HMC steps as .npy files
+    #[command(after_help = "Example:
+  hmcvi encode runs/hmcvi-4-1 --split train --draws 10 --out codes")]
     Encode(encode::Arguments),
     /// Run plain HMC on a two-dimensional landscape
+    #[command(after_help = "Examples:
+  hmcvi hmc --landscape banana --step-size 0.2
+  hmcvi hmc --chains 8 --steps 5000 --out positions.npy")]
     Hmc(hmc::Arguments),
-    /// Make every figure of the paper as SVG and PNG, with the data behind it as JSON
+    /// Draw every figure of the paper as SVG and PNG, with its data as JSON
+    #[command(after_help = "Examples:
+  hmcvi figures
+  hmcvi figures --only 5,6,8 --model runs/hmcvi-4-1 --image 3")]
     Figures(figures::Arguments),
     /// List the rows of the paper's table
+    #[command(after_help = "Example:
+  hmcvi presets")]
     Presets,
     /// Fetch, verify or describe data
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  hmcvi data fetch
+  hmcvi data info images.npz"
+    )]
     Data(data::Command),
     /// Show, check or document settings
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  hmcvi config schema
+  hmcvi config show hmcvi-13 --set train.epochs=100"
+    )]
     Config(config::Command),
     /// Reproduce the paper's table
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Example:
+  hmcvi reproduce table1 --status"
+    )]
     Reproduce(reproduce::Command),
     /// Measure speed
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Example:
+  hmcvi bench step"
+    )]
     Bench(bench::Command),
-    /// Say what this machine has: processor, memory, graphics card, and whether it computes right
+    /// Describe this machine's CPU and GPU, and test whether they compute correctly
+    #[command(after_help = "Example:
+  hmcvi doctor")]
     Doctor(doctor::Arguments),
     /// Print completions for a shell
+    #[command(after_help = "Example:
+  hmcvi completions bash")]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Print the manual page (of a command)
+    /// Print the manual page of the program or of a command
+    #[command(after_help = "Example:
+  hmcvi man train")]
     Man {
-        /// A command, such as `train`; the program itself if left out
+        /// A command, such as `train` [default: the program itself]
         command: Option<String>,
     },
 }
@@ -91,47 +182,48 @@ pub(crate) enum Command {
 /// Where to compute.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Machine {
-    /// Threads; 0 for one per core. Results do not depend on it
-    #[arg(long, default_value_t = 0, value_name = "N")]
+    /// Number of threads, 0 for one per core; results do not depend on it
+    #[arg(long, default_value_t = 0, value_name = "N", help_heading = WHERE_TO_COMPUTE)]
     pub(crate) threads: usize,
-    /// Device
-    #[arg(long, value_enum, default_value_t = DeviceName::Cpu)]
+    /// Device to compute on
+    #[arg(long, value_enum, default_value_t = DeviceName::Cpu, help_heading = WHERE_TO_COMPUTE)]
     pub(crate) device: DeviceName,
-    /// Precision of matrix products on a graphics card
-    #[arg(long, value_enum, default_value_t = PrecisionName::Tf32)]
+    /// Precision of matrix products on a GPU
+    #[arg(long, value_enum, default_value_t = PrecisionName::Tf32, help_heading = WHERE_TO_COMPUTE)]
     pub(crate) precision: PrecisionName,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PrecisionName {
-    /// Operands with ten bits behind the point, sums in f32: fastest
+    /// Factors rounded to 10 bits of mantissa, sums in f32: fastest
     Tf32,
-    /// As on the processor
+    /// Single precision, as on the CPU
     F32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DeviceName {
-    /// The processor
+    /// The CPU
     Cpu,
-    /// A graphics card of NVIDIA
+    /// An NVIDIA GPU
     Cuda,
 }
 
 /// Which data.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Data {
-    /// `embedded`, a folder, `idx:FOLDER`, or a .npy or .npz file [default: the run's, else the cache, else embedded]
-    #[arg(long, value_name = "SOURCE")]
+    /// Data: `embedded`, a folder, `idx:FOLDER`, or a .npy or .npz file [default: the run's data, else the cache, else
+    /// embedded]
+    #[arg(long, value_name = "SOURCE", help_heading = MODEL_AND_DATA)]
     pub(crate) data: Option<String>,
 }
 
 /// Which part of a trained model's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SplitName {
-    /// Images to report on
+    /// Images to report results on
     Test,
-    /// Images to choose settings by
+    /// Images to choose settings with
     Validation,
     /// Images the model was trained on
     Train,
@@ -150,11 +242,12 @@ impl From<SplitName> for hmcvi::data::Split {
 /// Which trained model, by position or by name.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Chosen {
-    /// Run directory, or `builtin` for the two-dimensional model inside the program
-    #[arg(value_name = "RUN", required_unless_present = "model")]
+    /// Run directory, or `builtin` for the two-dimensional model that comes with the program
+    // Clap does not ask for what conflicts with something that is there.
+    #[arg(value_name = "RUN", required = true)]
     run: Option<PathBuf>,
-    /// The same, by name
-    #[arg(long, value_name = "RUN", conflicts_with = "run")]
+    /// The run, as an option instead of an argument
+    #[arg(long, value_name = "RUN", conflicts_with = "run", help_heading = MODEL_AND_DATA)]
     model: Option<PathBuf>,
 }
 
@@ -172,8 +265,8 @@ impl Chosen {
 pub(crate) struct Trained {
     #[command(flatten)]
     pub(crate) chosen: Chosen,
-    /// Checkpoint: the best validation bound, or the last epoch
-    #[arg(long, value_enum, default_value_t = CheckpointName::Best)]
+    /// Checkpoint to use
+    #[arg(long, value_enum, default_value_t = CheckpointName::Best, help_heading = MODEL_AND_DATA)]
     pub(crate) checkpoint: CheckpointName,
     #[command(flatten)]
     pub(crate) data: Data,
@@ -197,3 +290,6 @@ impl From<CheckpointName> for hmcvi::run::Which {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

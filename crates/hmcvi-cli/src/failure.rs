@@ -5,12 +5,14 @@ use std::io::ErrorKind;
 
 use hmcvi::config::ConfigError;
 use hmcvi::data::DataError;
+use hmcvi::device::DeviceError;
 use hmcvi::eval::EvalError;
 use hmcvi::figure::FigureError;
 use hmcvi::hmc::SamplerError;
 use hmcvi::run::{DirectoryError, SessionError};
 use hmcvi::train::TrainError;
 use hmcvi_report::ReportError;
+use serde_json::json;
 
 /// Why the program stops, with what its exit code says.
 #[derive(Debug)]
@@ -21,7 +23,7 @@ pub(crate) enum Failure {
     Data(String),
     /// Numbers went out of range: 4.
     Numerical(String),
-    /// The device or its memory does not do: 5.
+    /// The device or its memory does not suffice: 5.
     Device(String),
     /// Everything was done, and what was found is not satisfactory: 1.
     Unsatisfactory(String),
@@ -29,6 +31,8 @@ pub(crate) enum Failure {
     Interrupted(String),
     /// Anything else: 1.
     Other(String),
+    /// One of these, with what to do about it.
+    Advised(Box<Failure>, String),
 }
 
 impl Failure {
@@ -43,8 +47,15 @@ impl Failure {
             Failure::Unsatisfactory(_) => Failure::Unsatisfactory,
             Failure::Interrupted(_) => Failure::Interrupted,
             Failure::Other(_) => Failure::Other,
+            Failure::Advised(failure, next) => return failure.about(what).then(next),
         };
         kind(format!("{what}: {self}"))
+    }
+
+    /// The same failure with a next step.
+    #[must_use]
+    pub(crate) fn then(self, next: impl Into<String>) -> Self {
+        Failure::Advised(Box::new(self), next.into())
     }
 
     pub(crate) fn code(&self) -> u8 {
@@ -55,7 +66,36 @@ impl Failure {
             Failure::Numerical(_) => 4,
             Failure::Device(_) => 5,
             Failure::Interrupted(_) => 130,
+            Failure::Advised(failure, _) => failure.code(),
         }
+    }
+
+    fn kind(&self) -> &'static str {
+        match self {
+            Failure::Usage(_) => "usage",
+            Failure::Data(_) => "data",
+            Failure::Numerical(_) => "numerical",
+            Failure::Device(_) => "device",
+            Failure::Unsatisfactory(_) => "unsatisfactory",
+            Failure::Interrupted(_) => "interrupted",
+            Failure::Other(_) => "other",
+            Failure::Advised(failure, _) => failure.kind(),
+        }
+    }
+
+    /// What is wrong, and what to do about it if that is known.
+    pub(crate) fn parts(&self) -> (String, Option<&str>) {
+        match self {
+            Failure::Advised(failure, next) => (failure.to_string(), Some(next)),
+            _ => (self.to_string(), None),
+        }
+    }
+
+    /// The failure for programs, in one line.
+    pub(crate) fn json(&self) -> String {
+        let (message, next) = self.parts();
+        json!({"error": {"kind": self.kind(), "code": self.code(), "message": message, "next": next}})
+            .to_string()
     }
 }
 
@@ -65,19 +105,46 @@ impl fmt::Display for Failure {
             Failure::Usage(m) | Failure::Data(m) | Failure::Numerical(m) => f.write_str(m),
             Failure::Device(m) | Failure::Interrupted(m) | Failure::Other(m) => f.write_str(m),
             Failure::Unsatisfactory(m) => f.write_str(m),
+            Failure::Advised(failure, next) => write!(f, "{failure}\nnext: {next}"),
         }
+    }
+}
+
+impl From<&clap::Error> for Failure {
+    fn from(error: &clap::Error) -> Self {
+        use clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand as NoCommand;
+        if error.kind() == NoCommand {
+            return Failure::Usage("a command is missing".into()).then("`hmcvi --help` lists the commands");
+        }
+        // Clap writes what is wrong, tips, usage, and how to get help, in paragraphs.
+        let text = error.render().to_string();
+        let mut paragraphs = text.split("\n\n").map(|p| p.trim().trim_start_matches("error: "));
+        let message = paragraphs.next().unwrap_or_default().to_owned();
+        Failure::Usage(message).then(paragraphs.collect::<Vec<_>>().join("\n"))
     }
 }
 
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
-        Failure::Usage(format!("{error}\n`hmcvi config schema` shows every setting and what is allowed"))
+        Failure::Usage(error.to_string())
+            .then("`hmcvi config schema` shows every setting and what is allowed")
     }
 }
 
 impl From<DataError> for Failure {
     fn from(error: DataError) -> Self {
-        Failure::Data(format!("{error}\n`hmcvi data fetch` gets MNIST; `--data embedded` needs no files"))
+        Failure::Data(error.to_string())
+            .then("`hmcvi data fetch` downloads MNIST; `--data embedded` needs no files")
+    }
+}
+
+impl From<DeviceError> for Failure {
+    fn from(error: DeviceError) -> Self {
+        let failure = Failure::Device(error.to_string());
+        match error {
+            DeviceError::Run(_) => failure,
+            _ => failure.then("`--device cpu` needs no GPU; `hmcvi doctor` tests what this machine has"),
+        }
     }
 }
 
@@ -85,40 +152,70 @@ impl From<TrainError> for Failure {
     fn from(error: TrainError) -> Self {
         let text = error.to_string();
         match error {
-            _ if error.is_mismatch() => Failure::Usage(format!(
-                "{text}\nthe checkpoint is of another model; `model.latent`, `model.hidden` and the size of the images have to be equal"
-            )),
+            _ if error.is_mismatch() => Failure::Usage(text).then(
+                "the checkpoint is of another model; `model.latent`, `model.hidden` and the size of the images must be \
+                 the same",
+            ),
             TrainError::NoStepSize | TrainError::Diverged(_) => Failure::Numerical(text),
             TrainError::NoImages(_) => Failure::Data(text),
-            TrainError::Memory { .. } | TrainError::Device(_) => Failure::Device(text),
+            TrainError::Memory { .. } => Failure::Device(text)
+                .then("lower these with `--set model.hidden=[...]` or `--set train.batch=N`, or use `--threads 1`"),
+            TrainError::Device(error) => error.into(),
             _ => Failure::Other(text),
         }
     }
 }
 
 /// What to do about a file that cannot be written or read.
-fn advice(error: &std::io::Error) -> &'static str {
+fn advice(error: &std::io::Error) -> Option<&'static str> {
     match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
-            "\nwhat was saved before is whole; make room, then `hmcvi resume` goes on from it"
+            Some("everything saved before is intact; free some space, then continue with `hmcvi resume`")
         }
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
-            "\nwhat was saved before is whole; make the folder writable, or choose another place with --out"
+            Some("everything saved before is intact; make the folder writable, or choose another with --out")
         }
-        ErrorKind::NotFound => "\nthe folder or file is gone; was it moved while the program ran?",
-        _ => "",
+        ErrorKind::NotFound => Some("the folder or file is gone; was it moved while the program ran?"),
+        _ => None,
+    }
+}
+
+/// What to do about a run directory that cannot be used.
+fn way_out(error: &DirectoryError) -> Option<String> {
+    match error {
+        DirectoryError::Exists(run) => Some(format!(
+            "continue it with `hmcvi resume {}`, choose another folder with --out, or replace it with --force",
+            run.display()
+        )),
+        DirectoryError::Foreign(_) => Some("choose another folder with --out".into()),
+        DirectoryError::NotARun(_) => Some("`hmcvi train` makes run directories".into()),
+        DirectoryError::NoCheckpoint(_) => Some("`hmcvi resume RUN` continues the run".into()),
+        DirectoryError::Io { source, .. } => advice(source).map(Into::into),
+        DirectoryError::Content { file, .. } => {
+            let evaluation =
+                file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("evaluation"));
+            evaluation.then(|| "`hmcvi eval RUN` computes the evaluation again".into())
+        }
+        _ => None,
     }
 }
 
 impl From<DirectoryError> for Failure {
     fn from(error: DirectoryError) -> Self {
-        let text = error.to_string();
-        match error {
-            DirectoryError::Io { source, .. } => Failure::Other(text + advice(&source)),
-            DirectoryError::Tensors { .. } | DirectoryError::Content { .. } | DirectoryError::Record(_) => {
-                Failure::Other(text)
+        let (text, next) = (error.to_string(), way_out(&error));
+        let failure = match error {
+            DirectoryError::Config { file, source } => {
+                return Failure::from(source).about(&file.display().to_string());
             }
+            DirectoryError::Io { .. }
+            | DirectoryError::Tensors { .. }
+            | DirectoryError::Content { .. }
+            | DirectoryError::Record(_) => Failure::Other(text),
             _ => Failure::Usage(text),
+        };
+        match next {
+            Some(next) => failure.then(next),
+            None => failure,
         }
     }
 }
@@ -137,9 +234,10 @@ impl From<EvalError> for Failure {
     fn from(error: EvalError) -> Self {
         match error {
             EvalError::Stopped => {
-                Failure::Interrupted("interrupted; the same command goes on with what is finished".into())
+                Failure::Interrupted("interrupted; everything finished so far is kept".into())
+                    .then("the same command continues from there")
             }
-            EvalError::Device(error) => Failure::Device(error.to_string()),
+            EvalError::Device(error) => error.into(),
             other => Failure::Other(other.to_string()),
         }
     }

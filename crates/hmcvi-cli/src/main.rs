@@ -7,6 +7,7 @@ mod commands;
 mod events;
 mod failure;
 mod interrupt;
+mod line;
 mod output;
 mod progress;
 mod settings;
@@ -14,31 +15,47 @@ mod source;
 mod terminal;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Parser;
 
-use crate::arguments::{Arguments, Command};
+use crate::arguments::{Arguments, Command, Output};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::terminal::Terminal;
 
 /// What every command is given.
 struct Context {
-    terminal: Terminal,
+    terminal: Arc<Terminal>,
     interrupt: Interrupt,
 }
 
 fn main() -> ExitCode {
-    // Clap itself leaves with code 2 for what it does not understand, and 0 for --help and --version.
-    let arguments = Arguments::parse();
-    let context = Context { terminal: Terminal::new(&arguments.output), interrupt: Interrupt::install() };
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return refuse(&error),
+    };
+    let terminal = Arc::new(Terminal::new(&arguments.output));
+    let context = Context { interrupt: Interrupt::install(&terminal), terminal };
     match dispatch(&context, arguments.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            context.terminal.error(&failure.to_string());
+            context.terminal.error(&failure);
             ExitCode::from(failure.code())
         }
     }
+}
+
+/// Answers `--help` and `--version`, and what cannot be understood: for programs as JSON, like every other error.
+fn refuse(error: &clap::Error) -> ExitCode {
+    let json = std::env::args_os().take_while(|a| a != "--").any(|a| a == "--json");
+    if json && error.use_stderr() {
+        Terminal::new(&Output { json, quiet: false, no_color: true }).error(&Failure::from(error));
+    } else {
+        // Nobody is left to tell if the output is closed.
+        let _ = error.print();
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
 fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {

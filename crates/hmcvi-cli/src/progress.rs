@@ -7,30 +7,17 @@ use hmcvi::eval::{self, EvalError, Phase};
 use hmcvi::run::{Journal, Watch};
 use hmcvi::train::{Batch, Observer};
 use hmcvi_record::{Epoch, RunInfo};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::Context;
 use crate::failure::Failure;
+use crate::line::{Line, Rank};
 
 /// Plain lines come at most this often within an epoch.
 const PLAIN_EVERY: Duration = Duration::from_secs(15);
 
-/// A line that is redrawn in place, or none.
-fn bar(context: &Context, length: u64) -> ProgressBar {
-    if !context.terminal.interactive() {
-        return ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::hidden());
-    }
-    let colour = if context.terminal.colour() { ".cyan" } else { "" };
-    let template = format!("{{bar:24{colour}}} {{msg}}");
-    let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    let target = ProgressDrawTarget::stderr_with_hz(8);
-    ProgressBar::with_draw_target(Some(length), target).with_style(style.progress_chars("=> "))
-}
-
 /// Watches a training for a person.
 pub(crate) struct Training<'c> {
     context: &'c Context,
-    bar: ProgressBar,
     epochs: u64,
     /// An epoch's line appears every so many epochs.
     every: u64,
@@ -42,10 +29,8 @@ pub(crate) struct Training<'c> {
 impl<'c> Training<'c> {
     pub(crate) fn new(context: &'c Context, epochs: usize, every: usize) -> Self {
         let now = Instant::now();
-        let bar = bar(context, 0);
         Training {
             context,
-            bar,
             epochs: epochs as u64,
             every: every.max(1) as u64,
             begun: now,
@@ -58,46 +43,42 @@ impl<'c> Training<'c> {
     fn left(&self, done: f64) -> String {
         let here = done - self.first as f64;
         if here <= 0.0 {
-            return "?".into();
+            return "left ?".into();
         }
-        clock(self.begun.elapsed().as_secs_f64() * (self.epochs as f64 - done).max(0.0) / here)
+        let seconds = self.begun.elapsed().as_secs_f64() * (self.epochs as f64 - done).max(0.0) / here;
+        format!("left {}", clock(seconds))
     }
 
-    fn line(&self, text: &str) {
-        if self.context.terminal.interactive() {
-            self.bar.println(text);
-        } else {
-            self.context.terminal.say(text);
-        }
+    /// What a line about an epoch begins with.
+    fn opening(&self, line: Line, epoch: u64, bound: f64) -> Line {
+        line.part(Rank::Vital, format!("epoch {epoch}/{}", self.epochs))
+            .part(Rank::Vital, format!("bound {bound:.2}"))
     }
 
     /// Takes the redrawn line away.
     pub(crate) fn finish(&self) {
-        self.bar.finish_and_clear();
+        self.context.terminal.erase_progress();
     }
 }
 
 impl Observer for Training<'_> {
     fn batch(&mut self, batch: &Batch) {
-        let done = (batch.epoch - 1) as f64 + batch.images as f64 / batch.of as f64;
+        let share = batch.images as f64 / batch.of as f64;
+        let done = (batch.epoch - 1) as f64 + share;
         let speed = (done - self.first as f64) * batch.of as f64 / self.begun.elapsed().as_secs_f64();
-        let text = format!(
-            "epoch {}/{}  bound {:.2}{}{}  {:.0} images/s  left {}",
-            batch.epoch,
-            self.epochs,
-            batch.mean_bound,
-            terms(|name| batch.terms.iter().flatten().find(|t| t.0 == name).map(|t| t.1)),
-            chain(batch.acceptance_rate, batch.step_size, batch.divergences),
-            speed,
-            self.left(done),
-        );
+        let term = |name: &str| batch.terms.iter().flatten().find(|t| t.0 == name).map(|t| t.1);
+        let line = self
+            .opening(Line::with_bar(share), batch.epoch, batch.mean_bound)
+            .part(Rank::Detail, terms(term));
+        let line = chain(line, batch.acceptance_rate, batch.step_size, batch.divergences)
+            .part(Rank::Useful, format!("{speed:.0} images/s"))
+            .part(Rank::Important, self.left(done));
         if self.context.terminal.interactive() {
-            self.bar.set_length(batch.of as u64);
-            self.bar.set_position(batch.images as u64);
-            self.bar.set_message(text);
+            self.context.terminal.progress(&line);
         } else if self.spoken.elapsed() >= PLAIN_EVERY {
             self.spoken = Instant::now();
-            self.context.terminal.say(&format!("{text}  ({} of {} images)", batch.images, batch.of));
+            let line = line.part(Rank::Useful, format!("({} of {} images)", batch.images, batch.of));
+            self.context.terminal.say_line(&line);
         }
     }
 
@@ -110,8 +91,8 @@ impl Watch for Training<'_> {
     fn begin(&mut self, info: &RunInfo, epochs_done: u64) {
         (self.first, self.begun) = (epochs_done, Instant::now());
         let step = info.first_step_size.map_or(String::new(), |s| format!(", first step size {s:.3e}"));
-        self.line(&format!(
-            "{} parameters, {:.0} MB working memory, {}{step}",
+        self.context.terminal.say(&format!(
+            "{} parameters, {:.0} MB of working memory, {}{step}",
             info.parameters,
             info.bytes as f64 / 1e6,
             info.device
@@ -124,24 +105,22 @@ impl Watch for Training<'_> {
         }
         self.spoken = Instant::now();
         let value = |name: &str| epoch.train.get(name).copied();
+        let best = if best { " (best)" } else { "" };
         let validation = epoch.validation.as_ref().and_then(|v| v.get("bound"));
-        let validation = validation
-            .map_or(String::new(), |b| format!("  validation {b:.2}{}", if best { " (best)" } else { "" }));
-        let skipped = if epoch.skipped > 0 { format!("  skipped {}", epoch.skipped) } else { String::new() };
-        self.line(&format!(
-            "epoch {}/{}  bound {:.2}{}{validation}{}{skipped}  {:.0} images/s  left {}",
-            epoch.epoch,
-            self.epochs,
-            value("bound").unwrap_or(f64::NAN),
-            terms(value),
-            chain(value("acceptance_rate"), value("step_size"), epoch.divergences),
-            epoch.images_per_second,
-            self.left(epoch.epoch as f64),
-        ));
+        let skipped = if epoch.skipped > 0 { format!("skipped {}", epoch.skipped) } else { String::new() };
+        let line = self
+            .opening(Line::default(), epoch.epoch, value("bound").unwrap_or(f64::NAN))
+            .part(Rank::Detail, terms(value))
+            .part(Rank::Vital, validation.map_or(String::new(), |b| format!("validation {b:.2}{best}")));
+        let line = chain(line, value("acceptance_rate"), value("step_size"), epoch.divergences)
+            .part(Rank::Important, skipped)
+            .part(Rank::Useful, format!("{:.0} images/s", epoch.images_per_second))
+            .part(Rank::Important, self.left(epoch.epoch as f64));
+        self.context.terminal.say_line(&line);
     }
 }
 
-/// The bound's terms in brackets, shortly named.
+/// The bound's terms in brackets, with short names.
 fn terms(value: impl Fn(&str) -> Option<f64>) -> String {
     let names = [
         ("log_joint", "joint"),
@@ -153,13 +132,16 @@ fn terms(value: impl Fn(&str) -> Option<f64>) -> String {
     ];
     let known: Vec<String> =
         names.iter().filter_map(|(name, short)| Some(format!("{short} {:.1}", value(name)?))).collect();
-    if known.is_empty() { String::new() } else { format!(" ({})", known.join(", ")) }
+    if known.is_empty() { String::new() } else { format!("({})", known.join(", ")) }
 }
 
-fn chain(acceptance_rate: Option<f64>, step_size: Option<f64>, divergences: u64) -> String {
-    let acceptance = acceptance_rate.map_or(String::new(), |a| format!("  acceptance {a:.3}"));
-    let step = step_size.map_or(String::new(), |s| format!("  step {s:.2e}  divergences {divergences}"));
-    acceptance + &step
+/// Adds how the HMC steps do; divergences matter where there are any.
+fn chain(line: Line, acceptance_rate: Option<f64>, step_size: Option<f64>, divergences: u64) -> Line {
+    let acceptance = acceptance_rate.map_or(String::new(), |a| format!("acceptance {a:.3}"));
+    let line = line.part(Rank::Useful, acceptance);
+    let Some(step) = step_size else { return line };
+    let rank = if divergences > 0 { Rank::Important } else { Rank::Detail };
+    line.part(Rank::Useful, format!("step {step:.2e}")).part(rank, format!("divergences {divergences}"))
 }
 
 fn clock(seconds: f64) -> String {
@@ -173,7 +155,6 @@ fn clock(seconds: f64) -> String {
 /// Watches an evaluation for a person, stops it on request, and keeps its finished parts.
 pub(crate) struct Judging<'c> {
     context: &'c Context,
-    bar: ProgressBar,
     phase: Option<Phase>,
     /// When the phase began, with which share done, and when a line was last printed.
     begun: Instant,
@@ -208,18 +189,15 @@ impl From<Option<Journal>> for Parts {
     }
 }
 
-/// Thousandths of a phase that its bar has.
-const SHARES: f64 = 1000.0;
-
 impl<'c> Judging<'c> {
     pub(crate) fn new(context: &'c Context, parts: Parts) -> Self {
-        let (bar, now) = (bar(context, SHARES as u64), Instant::now());
-        Judging { context, bar, phase: None, begun: now, first: 0.0, spoken: now, parts }
+        let now = Instant::now();
+        Judging { context, phase: None, begun: now, first: 0.0, spoken: now, parts }
     }
 
     /// Takes the redrawn line away, and the journal of finished work.
     pub(crate) fn finish(self) -> Result<(), Failure> {
-        self.bar.finish_and_clear();
+        self.context.terminal.erase_progress();
         self.parts.finish()
     }
 }
@@ -235,16 +213,18 @@ impl eval::Watch for Judging<'_> {
             true => clock(self.begun.elapsed().as_secs_f64() * (1.0 - share).max(0.0) / here),
             false => "?".into(),
         };
-        let text = format!("{}  {:.0}%  left {left}", phase.name(), 100.0 * share);
+        let line = Line::with_bar(share)
+            .part(Rank::Vital, phase.name())
+            .part(Rank::Vital, format!("{:.0}%", 100.0 * share))
+            .part(Rank::Important, format!("left {left}"));
         if self.context.terminal.interactive() {
-            self.bar.set_position((share * SHARES) as u64);
-            self.bar.set_message(text);
+            self.context.terminal.progress(&line);
         } else if begins {
             self.spoken = Instant::now();
             self.context.terminal.say(&format!("computing: {}", phase.name()));
         } else if self.spoken.elapsed() >= PLAIN_EVERY {
             self.spoken = Instant::now();
-            self.context.terminal.say(&text);
+            self.context.terminal.say_line(&line);
         }
         if self.context.interrupt.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }

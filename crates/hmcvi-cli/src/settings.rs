@@ -1,4 +1,4 @@
-//! Find out which settings are meant: those of a preset, of a file or of a run, with changes.
+//! Find the settings that are meant, of a preset, a file or a run, and apply changes to them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -41,22 +41,21 @@ pub(crate) fn find(target: &str) -> Result<Found, Failure> {
         return Ok(Found { spec: RunDirectory::open(run)?.spec()?, names_data: true });
     }
     if !path.exists() {
-        return Err(Failure::Usage(format!(
-            "`{target}` is neither a preset nor a file. Presets are basic-2d, hmcvi-1 to hmcvi-10, basic-20d and \
-             hmcvi-11 to hmcvi-20{}; `hmcvi presets` explains them",
-            similar(target)
-        )));
+        let text = format!("`{target}` is neither a preset nor a file{}", similar(target));
+        return Err(Failure::Usage(text).then(
+            "`hmcvi presets` lists the presets: basic-2d, hmcvi-1 to hmcvi-10, basic-20d and hmcvi-11 to hmcvi-20",
+        ));
     }
     let text =
         std::fs::read_to_string(path).map_err(|e| Failure::Usage(format!("cannot read {target}: {e}")))?;
-    let spec =
-        RunSpec::from_toml(&text).map_err(|e| Failure::Usage(format!("{target}: {}", Failure::from(e))))?;
-    let table: toml::Table = toml::from_str(&text).unwrap_or_default();
-    let names_data = table.get("data").and_then(|data| data.get("source")).is_some();
+    let spec = RunSpec::from_toml(&text).map_err(|e| Failure::from(e).about(target))?;
+    // Not as TOML's own values, which do not have all seeds.
+    let settings: serde_json::Value = toml::from_str(&text).unwrap_or_default();
+    let names_data = settings["data"]["source"].is_string();
     Ok(Found { spec, names_data })
 }
 
-/// A hint at the preset that was probably meant.
+/// The preset that was probably meant.
 fn similar(target: &str) -> String {
     let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
     let close =
@@ -108,17 +107,15 @@ fn cuda(machine: &Machine) -> Result<Device, Failure> {
         crate::arguments::PrecisionName::Tf32 => Precision::Tf32,
         crate::arguments::PrecisionName::F32 => Precision::F32,
     };
-    // Compiled kernels are kept beside the data; without a cache folder they are compiled anew.
+    // Compiled kernels are kept beside the data; without a cache folder they are compiled every time.
     let cache = source::cache().ok().and_then(|data| Some(data.parent()?.join("kernels")));
-    Device::cuda(0, precision, cache).map_err(|e| Failure::Device(e.to_string()))
+    Ok(Device::cuda(0, precision, cache)?)
 }
 
 #[cfg(not(feature = "cuda"))]
 fn cuda(_: &Machine) -> Result<Device, Failure> {
-    Err(Failure::Device(
-        "`--device cuda`: this build has no CUDA; `cargo install --path crates/hmcvi-cli --features cuda` has, and \
-         `--device cpu` works"
-            .into(),
+    Err(Failure::Device("`--device cuda`: this build has no CUDA support".into()).then(
+        "use `--device cpu`, or build with CUDA: `cargo install --path crates/hmcvi-cli --features cuda`",
     ))
 }
 

@@ -76,7 +76,7 @@ pub(crate) fn open_for_model(
     };
     check_size(spec, checkpoint, &data)?;
     if !is_own(&data) {
-        context.terminal.notice("the data is not what the model was trained with (its SHA-256 differs)");
+        context.terminal.notice("this is not the data the model was trained on (the SHA-256 differs)");
     }
     context.terminal.say(&format!("data: {}", describe(&spec.data, &data)));
     remark(context, &data, if asked.is_some() { Severity::Note } else { Severity::Warning });

@@ -14,17 +14,95 @@ fn an_unknown_preset_is_a_usage_error_that_lists_presets() {
 fn bad_settings_name_the_key_the_value_and_what_is_allowed() {
     let sandbox = Sandbox::new();
     for (assignment, expected) in [
-        ("train.batch=0", "`train.batch` is 0, but must be at least 1"),
-        ("train.learning_rate.warm_up=10", "`train.learning_rate.warm_up` is 10, but must be from 0 "),
-        ("train.epoch=3", "unknown field `epoch`"),
-        ("chain.mass=heavy", "unknown variant `heavy`, expected one of `identity`, `global`, `network`"),
+        ("train.batch=0", "`train.batch` is 0, but must be a whole number from 1 to 1000000"),
+        (
+            "train.learning_rate.warm_up=10",
+            "`train.learning_rate.warm_up` is 10, but must be a number from 0 to 1",
+        ),
+        (
+            "train.learning_rate=0.01",
+            "`train.learning_rate` is a table of settings, not a single value: set `train.learning_rate.first=0.01` (keys: first, kind, last, warm_up)",
+        ),
+        ("train.epoch=3", "there is no setting `train.epoch`; did you mean `train.epochs`?"),
+        (
+            "chain.mass=heavy",
+            "`chain.mass` is \"heavy\", but must be \"identity\", \"global\" or \"network\"",
+        ),
         ("epochs", "write `key=value`"),
         ("data.pixel_scale=100", "256 or 255"),
     ] {
         let text = sandbox.fail(2, &["train", "basic-2d", "--set", assignment]);
         assert!(text.contains(expected) && text.contains("config schema"), "{assignment}: {text}");
+        assert!(!text.contains("TOML") && !text.contains("struct"), "{assignment}: {text}");
+        let (key, value) = assignment.split_once('=').unwrap_or((assignment, ""));
+        if value != "heavy" && !value.is_empty() {
+            std::fs::write(sandbox.path().join("bad.toml"), format!("{key} = {value}\n")).expect("written");
+            let text = sandbox.fail(2, &["train", "bad.toml"]);
+            assert!(text.contains("bad.toml: ") && text.contains(expected), "{assignment}: {text}");
+        }
     }
     assert!(!sandbox.path().join("runs").exists());
+}
+
+#[test]
+fn errors_are_json_where_results_are() {
+    let sandbox = Sandbox::new();
+    for (code, kind, next, arguments) in [
+        (2, "usage", "config schema", &["train", "basic-2d", "--set", "train.batch=0", "--json"][..]),
+        (2, "usage", "--help", &["train", "--json", "--colour", "basic-2d"]),
+        (2, "usage", "--help", &["eval", "--json"]),
+        (2, "usage", "--help", &["--json"]),
+        (2, "usage", "hmcvi train", &["resume", "nothing", "--json"]),
+        (3, "data", "hmcvi data fetch", &["train", "basic-2d", "--data", "nowhere", "--json"]),
+        (5, "device", "--device cpu", &["train", "basic-2d", "--device", "cuda", "--json", "--quiet"]),
+    ] {
+        let text = sandbox.fail(code, arguments);
+        let line = text.lines().last().unwrap_or_default();
+        let error: serde_json::Value = serde_json::from_str(line).expect(&text);
+        let error = &error["error"];
+        assert_eq!((&error["kind"], &error["code"]), (&kind.into(), &code.into()), "{text}");
+        assert!(error["message"].as_str().is_some_and(|m| !m.is_empty() && !m.contains("error:")), "{text}");
+        assert!(error["next"].as_str().is_some_and(|n| n.contains(next)), "{text}");
+    }
+    // Help is no error.
+    assert!(sandbox.succeed(&["eval", "--json", "--help"]).contains("Usage: hmcvi eval"));
+}
+
+#[test]
+fn the_evaluations_help_has_groups_and_examples() {
+    let help = Sandbox::new().succeed(&["eval", "--help"]);
+    let headings = [
+        "Usage: hmcvi eval [OPTIONS] <RUN>",
+        "What to compute:",
+        "Importance sampling:",
+        "Annealing:",
+        "Model and data:",
+        "Where to compute:",
+        "Output and help:",
+        "Examples:",
+    ];
+    let places: Vec<Option<usize>> = headings.iter().map(|heading| help.find(heading)).collect();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}\n{help}");
+    assert_eq!(help.lines().filter(|line| line.starts_with("  hmcvi eval ")).count(), 3, "{help}");
+}
+
+#[test]
+fn the_old_name_of_a_setting_is_still_read() {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path().join("old.toml"), "[train.adam]\nlongest_gradient = 7.0\n")
+        .expect("written");
+    let shown = sandbox.succeed(&["config", "show", "old.toml"]);
+    assert!(shown.contains("max_grad_norm = 7.0") && !shown.contains("longest_gradient"), "{shown}");
+    let set = ["config", "show", "basic-2d", "--set", "train.adam.longest_gradient=8"];
+    assert!(sandbox.succeed(&set).contains("max_grad_norm = 8.0"));
+}
+
+#[test]
+fn all_seeds_can_be_set_and_read_back() {
+    let sandbox = Sandbox::new();
+    let shown = sandbox.succeed(&["config", "show", "basic-2d", "--set", "seed=18446744073709551615"]);
+    std::fs::write(sandbox.path().join("mine.toml"), &shown).expect("written");
+    assert_eq!(sandbox.succeed(&["config", "show", "mine.toml", "--set", "train.epochs=60"]), shown);
 }
 
 #[test]
@@ -93,7 +171,7 @@ fn commands_on_runs_refuse_what_is_no_run() {
         assert!(sandbox.fail(2, &[command, "nothing"]).contains("not a run directory"), "{command}");
     }
     train(&sandbox, "basic-2d", "run", 1);
-    assert!(sandbox.fail(2, &["resume", "run", "--set", "model.latent=3"]).contains("begin a new run"));
+    assert!(sandbox.fail(2, &["resume", "run", "--set", "model.latent=3"]).contains("start a new run"));
     std::fs::write(sandbox.path().join("run/best.safetensors"), "broken").expect("written");
     assert!(sandbox.fail(1, &["eval", "run"]).contains("best.safetensors"));
 }

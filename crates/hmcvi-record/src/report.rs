@@ -128,9 +128,9 @@ pub struct RunSettings {
     /// Share of the epochs so far over which parameters are averaged; 0 for none.
     #[serde(default)]
     pub average: f64,
-    /// Norm from which on gradients are shortened; 0 for never.
-    #[serde(default)]
-    pub longest_gradient: f64,
+    /// Norm to which longer gradients are scaled down; 0 for no limit. Earlier versions called it `longest_gradient`.
+    #[serde(default, alias = "longest_gradient")]
+    pub max_grad_norm: f64,
 }
 
 /// A row of the paper's table.

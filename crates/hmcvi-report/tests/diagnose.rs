@@ -160,7 +160,7 @@ fn good() -> Run {
         skipped: 0,
         finished: true,
     };
-    let settings = RunSettings { latent: 20, longest_gradient: 300.0, ..RunSettings::default() };
+    let settings = RunSettings { latent: 20, max_grad_norm: 300.0, ..RunSettings::default() };
     let info = RunInfo {
         schema: SCHEMA,
         version: "0".into(),
@@ -301,7 +301,7 @@ fn what_takes_out_noise_or_shortens_nothing_is_no_trouble() {
     run.epochs.iter_mut().for_each(|e| e.learning_rate = 1e-3);
     run.settings.average = 0.1;
     set(last(&mut run), "gradient_norm", 1000.0);
-    run.settings.longest_gradient = 0.0;
+    run.settings.max_grad_norm = 0.0;
     assert_eq!(found(&run), []);
 }
 

@@ -1,4 +1,4 @@
-//! Choose where programs run: on the processor, or on a graphics card.
+//! Choose where programs run: on the CPU, or on an NVIDIA GPU.
 
 use crate::train::{TrainError, is_adam_state};
 use hmcvi_graph::{CpuOptions, Executable, Program, Real, Run, RunError, Store};
@@ -18,45 +18,45 @@ pub enum DeviceError {
     /// What was given does not fit the program.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// The graphics card.
+    /// The GPU.
     #[cfg(feature = "cuda")]
-    #[error("{0} (`--device cpu`)")]
+    #[error(transparent)]
     Cuda(#[from] CudaError),
 }
 
 /// Where programs run.
 #[derive(Clone)]
 pub enum Device {
-    /// The processor, with so many threads; 0 for one per core. Results do not depend on their number.
+    /// The CPU, with this many threads; 0 for one per core. Results do not depend on their number.
     Cpu {
         /// Threads.
         threads: usize,
     },
-    /// A graphics card, with a queue of its own.
+    /// An NVIDIA GPU, with a queue of its own.
     #[cfg(feature = "cuda")]
     Cuda(Cuda),
 }
 
-/// A graphics card and how it is used.
+/// An NVIDIA GPU and how it is used.
 #[cfg(feature = "cuda")]
 #[derive(Clone)]
 pub struct Cuda {
     pub(crate) device: CudaDevice,
     pub(crate) precision: Precision,
     pub(crate) cache: Option<std::path::PathBuf>,
-    /// Trainings that use the card at the same time.
+    /// Training runs that use the GPU at the same time.
     pub(crate) sharers: usize,
     /// Who of them may use it now.
     pub(crate) turns: std::sync::Arc<crate::turns::Turns>,
 }
 
 impl Device {
-    /// The processor.
+    /// The CPU.
     pub fn cpu(threads: usize) -> Self {
         Device::Cpu { threads }
     }
 
-    /// A graphics card; compiled kernels are kept in `cache`, if it is given.
+    /// An NVIDIA GPU; compiled kernels are kept in `cache`, if it is given.
     #[cfg(feature = "cuda")]
     pub fn cuda(
         ordinal: usize,
@@ -68,8 +68,8 @@ impl Device {
         Ok(Device::Cuda(Cuda { device, precision, cache, sharers: 1, turns }))
     }
 
-    /// The same device for one of so many pieces of work side by side: a graphics card gets another queue, and each
-    /// piece its share of the processors.
+    /// The same device for one of several pieces of work that run side by side: a GPU gets another queue, and each
+    /// piece its share of the cores.
     pub fn beside(&self, sharers: usize) -> Result<Self, DeviceError> {
         match self {
             // Threads wait for each other at the ends of stages: as many as there are shares of the cores.
@@ -90,7 +90,7 @@ impl Device {
         }
     }
 
-    /// Trains a small model for some steps here and on one thread of the processor, and returns the largest relative
+    /// Trains a small model for some steps here and on one thread of the CPU, and returns the largest relative
     /// difference of its parameters.
     pub fn self_test(&self) -> Result<f64, TrainError> {
         let mut spec = crate::config::preset("hmcvi-13").unwrap_or_default();
@@ -131,7 +131,7 @@ impl Device {
         }
     }
 
-    /// Threads of the processor that work.
+    /// Threads of the CPU that work.
     pub fn threads(&self) -> usize {
         match self {
             Device::Cpu { threads: 0 } => std::thread::available_parallelism().map_or(1, |n| n.get()),
@@ -141,8 +141,8 @@ impl Device {
         }
     }
 
-    /// Pieces of work without gradients that are best done side by side: a processor divides each among its cores, a
-    /// graphics card waits for the next one while the last result is looked at.
+    /// Pieces of work without gradients that are best done side by side: a CPU divides each among its cores, a
+    /// GPU would idle while the last result is read.
     pub(crate) fn queues(&self) -> usize {
         match self {
             Device::Cpu { .. } => 1,
@@ -151,12 +151,12 @@ impl Device {
         }
     }
 
-    /// How a program is prepared for the processor, for at most so many rows.
+    /// How a program is prepared for the CPU, for at most this many rows.
     pub(crate) fn cpu_options(&self, rows: usize) -> CpuOptions {
         CpuOptions { threads: self.threads(), ..CpuOptions::for_rows(rows) }
     }
 
-    /// Prepares a program for at most so many rows.
+    /// Prepares a program for at most this many rows.
     pub(crate) fn prepare<T: Real>(&self, program: &Program, rows: usize) -> Result<Runner<T>, DeviceError> {
         match self {
             Device::Cpu { .. } => Ok(Runner::Cpu(Box::new(program.on_cpu(self.cpu_options(rows))))),
@@ -179,8 +179,8 @@ impl<T: Real> Runner<T> {
         self.run_keeping(store, run, &[])
     }
 
-    /// Runs the program with some inputs that are what they were in the last run, which had as many rows: a graphics
-    /// card has them already.
+    /// Runs the program with some inputs that are what they were in the last run, which had as many rows: a GPU
+    /// has them already.
     pub(crate) fn run_keeping(
         &mut self,
         store: &mut Store<T>,
@@ -189,7 +189,7 @@ impl<T: Real> Runner<T> {
     ) -> Result<(), DeviceError> {
         match self {
             Runner::Cpu(executable) => {
-                // A processor reads inputs in place.
+                // A CPU reads inputs in place.
                 let _ = kept;
                 Ok(executable.run(store, run)?)
             }
@@ -226,8 +226,7 @@ impl<T: Real> Runner<T> {
     }
 }
 
-/// A program on a graphics card. Parameters are copied to it when they are others than before; of data sets, the rows
-/// of the batch.
+/// A program on a GPU. Parameters are copied to it when they have changed; of data sets, the rows of the batch.
 #[cfg(feature = "cuda")]
 pub(crate) struct CudaRunner<T> {
     device: CudaDevice,
@@ -285,7 +284,7 @@ impl<T: Real> CudaRunner<T> {
 
 #[cfg(feature = "cuda")]
 impl Cuda {
-    /// How a program is prepared for at most so many rows.
+    /// How a program is prepared for at most this many rows.
     pub(crate) fn options(&self, rows: usize) -> CudaOptions {
         let (precision, cache, sharers) = (self.precision, self.cache.clone(), self.sharers);
         CudaOptions { precision, cache, sharers, ..CudaOptions::for_rows(rows) }

@@ -58,7 +58,7 @@ fn a_gradient_that_is_too_long_is_shortened_and_others_are_not() {
     // After the first update the mean of gradients is a tenth of the gradient that was used.
     let used = |longest: f64| {
         let program = objective
-            .training_program(&Adam { longest_gradient: longest, ..Adam::default() })
+            .training_program(&Adam { max_grad_norm: longest, ..Adam::default() })
             .expect("it is a program");
         let mut executable = program.on_cpu::<f64>(CpuOptions::for_rows(ROWS));
         let mut store = values(&parameters, 4, STEP_SIZE / 9.0);
@@ -103,7 +103,7 @@ fn unstable_simulations_teach_smaller_steps_larger_masses_and_what_plain_inferen
     };
     let update = |objective: &Objective<'_>, step_size: f64| {
         // Without limit: a common factor of the gradient would change nothing but the last digits of Adam's first update.
-        let adam = Adam { longest_gradient: 0.0, ..Adam::default() };
+        let adam = Adam { max_grad_norm: 0.0, ..Adam::default() };
         let program = objective.training_program(&adam).expect("it is a program");
         let mut store = values(&parameters, 4, step_size);
         add_adam_state(&mut store, &parameters.all());

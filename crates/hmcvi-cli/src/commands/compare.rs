@@ -1,4 +1,4 @@
-//! Set the results of runs beside each other, with the errors of their differences.
+//! Compare the results of runs, with standard errors of their differences.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 /// What was typed.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Run directories; differences are to the first
+    /// Run directories; each is compared with the first
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
 }

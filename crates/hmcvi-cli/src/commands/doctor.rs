@@ -1,4 +1,4 @@
-//! Say what this machine has, and whether it computes right.
+//! Describe what this machine has, and test whether it computes correctly.
 
 use clap::Args;
 use hmcvi::device::Device;
@@ -27,11 +27,11 @@ struct Found {
     works: bool,
     /// What it is, or what is missing.
     description: String,
-    /// Largest relative difference of parameters after 20 updates from those on one thread of the processor.
+    /// Largest relative difference of parameters after 20 updates from those on one thread of the CPU.
     difference: Option<f64>,
 }
 
-/// Differences beyond this are mistakes, not rounding: TF32 has ten bits, and 20 updates add up.
+/// Larger differences are mistakes, not rounding: TF32 has ten bits, and 20 updates add up.
 const MOST: f64 = 0.05;
 
 pub(crate) fn run(context: &Context, _: &Arguments) -> Result<(), Failure> {
@@ -46,7 +46,7 @@ pub(crate) fn run(context: &Context, _: &Arguments) -> Result<(), Failure> {
     } else {
         let line = |name: &str, found: &Found| {
             let difference = found.difference.map_or(String::new(), |d| {
-                format!("; self-test: parameters agree with one thread of the processor to {d:.1e}")
+                format!("; self-test: parameters agree with one CPU thread to {d:.1e}")
             });
             format!(
                 "{name:<5} {} {}{difference}\n",
@@ -59,7 +59,7 @@ pub(crate) fn run(context: &Context, _: &Arguments) -> Result<(), Failure> {
     }
     match report.cpu.works {
         true => Ok(()),
-        false => Err(Failure::Unsatisfactory("the processor does not compute right".into())),
+        false => Err(Failure::Unsatisfactory("the CPU does not compute correctly".into())),
     }
 }
 
@@ -67,7 +67,10 @@ fn examine(device: Result<Device, Failure>) -> Found {
     let missing = |why: String| Found { works: false, description: why, difference: None };
     let device = match device {
         Ok(device) => device,
-        Err(why) => return missing(why.to_string()),
+        Err(why) => {
+            let (message, next) = why.parts();
+            return missing(next.map_or(message.clone(), |next| format!("{message}; {next}")));
+        }
     };
     match device.self_test() {
         Ok(difference) => {

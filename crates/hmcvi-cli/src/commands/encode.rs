@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     /// Images to encode
     #[arg(long, value_enum, default_value_t = SplitName::Test)]
     split: SplitName,
-    /// Draws for each image
+    /// Posterior draws per image
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     draws: u32,
     /// Use only the first N images

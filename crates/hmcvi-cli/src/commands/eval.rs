@@ -1,4 +1,4 @@
-//! Judge a trained model: the bound with its terms, and the likelihood in as many ways as are asked for.
+//! Evaluate a trained model: the bound with its terms, and the likelihood in as many ways as are asked for.
 
 use clap::{Args, ValueEnum};
 use hmcvi::config::RunSpec;
@@ -21,85 +21,90 @@ use crate::settings::{Model, open_trained, paper_row};
 /// What was typed.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    #[command(flatten)]
-    trained: Trained,
-    /// Images to judge by
-    #[arg(long, value_enum, default_value_t = SplitName::Test)]
+    /// Images to evaluate on
+    #[arg(long, value_enum, default_value_t = SplitName::Test, help_heading = WHAT)]
     split: SplitName,
     /// Use only the first N images
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = WHAT)]
     limit: Option<usize>,
-    /// Fixed binarisation draws of each image [default: data.evaluation_draws]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    /// Fixed binarisations of each image [default: data.evaluation_draws]
+    #[arg(long, value_name = "N", help_heading = WHAT, value_parser = clap::value_parser!(u32).range(1..=1000))]
     draws: Option<u32>,
-    /// Chains for each image and draw in the bound
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    /// Chains per binarised image in the estimate of the bound
+    #[arg(long, value_name = "N", help_heading = WHAT, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     chain_draws: u32,
-    /// Samples of importance sampling for each image and draw; 0 leaves it out [default: eval.importance_samples]
-    #[arg(long, value_name = "S")]
+    /// Importance samples per binarised image; 0 skips importance sampling [default: eval.importance_samples]
+    #[arg(long, value_name = "S", help_heading = IMPORTANCE)]
     samples: Option<usize>,
-    /// Distribution that importance sampling draws from
-    #[arg(long, value_enum, default_value_t = ProposalName::Gaussian)]
+    /// Distribution to draw importance samples from
+    #[arg(long, value_enum, help_heading = IMPORTANCE, default_value_t = ProposalName::Gaussian)]
     proposal: ProposalName,
-    /// Widen the proposal: factor of the encoder's covariance
-    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    /// Factor by which the proposal's covariance exceeds the encoder's
+    #[arg(long, value_name = "FACTOR", help_heading = IMPORTANCE, default_value_t = 1.0)]
     proposal_scale: f64,
-    /// Draws from the HMC-improved posterior whose average the proposal is centred on
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    /// Posterior draws after the HMC steps whose mean is the centre of the proposal
+    #[arg(long, value_name = "N", help_heading = IMPORTANCE, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     proposal_draws: u32,
-    /// Samples of the encoder's own multi-sample (IWAE) bound; 0 leaves it out
-    #[arg(long, value_name = "K", default_value_t = 0)]
+    /// Samples in the encoder's own multi-sample (IWAE) bound; 0 skips it
+    #[arg(long, value_name = "K", help_heading = WHAT, default_value_t = 0)]
     iwae: usize,
-    /// The likelihood itself, by quadrature with this spacing, for models with two latent dimensions
-    #[arg(long, value_name = "SPACING", num_args = 0..=1, default_missing_value = "0.02")]
+    /// Compute the likelihood by quadrature with this spacing (models with two latent dimensions) [default spacing: 0.02]
+    #[arg(long, value_name = "SPACING", help_heading = WHAT, num_args = 0..=1, default_missing_value = "0.02")]
     quadrature: Option<f64>,
-    /// Annealed importance sampling of the first N images
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    /// Run annealed importance sampling (AIS) on the first N images
+    #[arg(long, value_name = "N", help_heading = ANNEALING, default_value_t = 0)]
     ais: usize,
-    /// Bidirectional Monte Carlo with N data points that the model simulates
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    /// Run bidirectional Monte Carlo (BDMC) on N data points simulated by the model
+    #[arg(long, value_name = "N", help_heading = ANNEALING, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     bdmc: u32,
-    /// Temperatures of annealing
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    /// Number of temperatures
+    #[arg(long, value_name = "N", help_heading = ANNEALING, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     temperatures: u32,
-    /// Annealed chains for each image
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    /// Annealed chains per image
+    #[arg(long, value_name = "N", help_heading = ANNEALING, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     chains: u32,
     /// Leapfrog steps at each temperature
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", help_heading = ANNEALING, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1000))]
     leapfrog_steps: u32,
     /// Spacing of temperatures
-    #[arg(long, value_enum, default_value_t = ScheduleName::Sigmoidal)]
+    #[arg(long, value_enum, help_heading = ANNEALING, default_value_t = ScheduleName::Sigmoidal)]
     schedule: ScheduleName,
-    /// Where annealing begins
-    #[arg(long, value_enum, default_value_t = StartName::Encoder)]
+    /// Distribution at which annealing starts
+    #[arg(long, value_enum, help_heading = ANNEALING, default_value_t = StartName::Encoder)]
     start: StartName,
-    /// Measure the distance from the posteriors of the first N images, with long HMC chains
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    /// Compare the approximation with long HMC chains on the posteriors of the first N images
+    #[arg(long, value_name = "N", help_heading = WHAT, default_value_t = 0)]
     posterior: usize,
-    /// Measure what better reverse models would add to the bound of the first N images
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    /// Measure how much better reverse models would raise the bound of the first N images
+    #[arg(long, value_name = "N", help_heading = WHAT, default_value_t = 0)]
     reverse: usize,
-    /// Begin anew instead of going on with an interrupted evaluation
-    #[arg(long)]
+    /// Start over instead of resuming an interrupted evaluation
+    #[arg(long, help_heading = WHAT)]
     fresh: bool,
+    #[command(flatten)]
+    trained: Trained,
 }
+
+/// Headings of its options.
+const WHAT: &str = "What to compute";
+const IMPORTANCE: &str = "Importance sampling";
+const ANNEALING: &str = "Annealing";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ProposalName {
     /// Diagonal Gaussian, as in the paper
     Gaussian,
-    /// Student t with four degrees of freedom
+    /// Student's t with four degrees of freedom
     StudentT,
-    /// Half Gaussian, half prior: finds every mode where latent dimensions are few
+    /// Half Gaussian, half prior: finds every mode if there are few latent dimensions
     Defensive,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ScheduleName {
-    /// Even
+    /// Evenly spaced
     Linear,
-    /// Close at both ends
+    /// Denser at both ends
     Sigmoidal,
 }
 

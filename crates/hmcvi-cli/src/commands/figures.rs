@@ -1,4 +1,4 @@
-//! Make every figure of the paper, and the data behind each.
+//! Draw every figure of the paper, and write the data behind each.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -22,10 +22,10 @@ pub(crate) struct Arguments {
     /// Folder for the figures
     #[arg(long, default_value = "figures", value_name = "DIR")]
     out: PathBuf,
-    /// Make only these figures, from 1 to 8
+    /// Draw only these figures, such as `5,6,8`, out of 1 to 8
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(1..=8))]
     only: Vec<u8>,
-    /// Run directory of a model with two latent dimensions, or `builtin` for the one inside the program
+    /// Run directory of a model with two latent dimensions, or `builtin` for the one that comes with the program
     #[arg(long, default_value = Builtin::NAME, value_name = "RUN")]
     model: PathBuf,
     /// Test image of figures 5, 6 and 8, counted from 0
@@ -34,10 +34,10 @@ pub(crate) struct Arguments {
     /// Training images of figure 7
     #[arg(long, default_value_t = 5000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     points: u32,
-    /// Seed of all draws
+    /// Seed of all random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Replace files that exist
+    /// Replace existing files
     #[arg(long)]
     force: bool,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! Print what the command line itself is described by: completions and manual pages.
+//! Print shell completions and manual pages.
 
 use clap::CommandFactory;
 use clap_complete::Shell;
@@ -20,12 +20,13 @@ pub(crate) fn man(context: &Context, name: Option<&str>) -> Result<(), Failure> 
         None => program,
         Some(name) => program.find_subcommand(name).cloned().ok_or_else(|| {
             let names: Vec<&str> = program.get_subcommands().map(clap::Command::get_name).collect();
-            Failure::Usage(format!("there is no command `{name}`; commands are {}", names.join(", ")))
+            Failure::Usage(format!("there is no command `{name}`"))
+                .then(format!("commands: {}", names.join(", ")))
         })?,
     };
     let mut page = Vec::new();
     clap_mangen::Man::new(command)
         .render(&mut page)
-        .map_err(|e| Failure::Other(format!("the manual page could not be written: {e}")))?;
+        .map_err(|e| Failure::Other(format!("cannot write the manual page: {e}")))?;
     context.terminal.print(&String::from_utf8_lossy(&page))
 }

@@ -1,4 +1,4 @@
-//! Run plain HMC on a two-dimensional landscape and say how well it went.
+//! Run plain HMC on a two-dimensional landscape and report how well it mixes.
 
 use std::path::PathBuf;
 
@@ -20,10 +20,10 @@ pub(crate) struct Arguments {
     /// The landscape
     #[arg(long, value_enum, default_value_t = LandscapeName::Craters)]
     landscape: LandscapeName,
-    /// HMC steps of each chain that are kept
+    /// HMC steps to keep of each chain
     #[arg(long, default_value_t = 2000, value_name = "N", value_parser = clap::value_parser!(u32).range(8..=10_000_000))]
     steps: u32,
-    /// HMC steps before those, which are not kept
+    /// HMC steps to discard first
     #[arg(long, default_value_t = 200, value_name = "N")]
     warmup: u32,
     /// Leapfrog steps in each HMC step
@@ -32,16 +32,16 @@ pub(crate) struct Arguments {
     /// Step size of the leapfrog integrator
     #[arg(long, default_value_t = 0.1)]
     step_size: f64,
-    /// Chains
+    /// Number of chains
     #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     chains: u32,
-    /// Share of the momentum that is kept from step to step, between -1 and 1
+    /// Share of the momentum kept from step to step, between -1 and 1
     #[arg(long, default_value_t = 0.0, allow_negative_numbers = true)]
     alpha: f64,
-    /// Seed of all draws
+    /// Seed of all random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Write all positions to this .npy file, [steps, chains, 2]
+    /// Write all positions to this .npy file, with shape [steps, chains, 2]
     #[arg(long, value_name = "FILE.npy")]
     out: Option<PathBuf>,
     /// Replace files that exist
@@ -55,9 +55,9 @@ enum LandscapeName {
     Craters,
     /// A correlated Gaussian
     Gaussian,
-    /// A bent Gaussian
+    /// A curved Gaussian
     Banana,
-    /// Two Gaussians
+    /// A mixture of two Gaussians
     Mixture,
 }
 

@@ -11,7 +11,7 @@ use hmcvi::device::Device;
 use hmcvi::eval::{ImportanceOptions, JudgeOptions, QuadratureOptions, judge};
 use hmcvi::run::{RunDirectory, Which, start};
 
-use super::train::{begin, conclude};
+use super::train::{begin, conclude, steps};
 use crate::Context;
 use crate::arguments::Machine;
 use crate::failure::Failure;
@@ -27,16 +27,16 @@ pub(crate) use compare::Judged;
 /// What was typed.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Folder for the runs and figures
+    /// Folder for runs and figures
     #[arg(long, default_value = "runs/quickstart", value_name = "DIR")]
     out: PathBuf,
-    /// Replace what an earlier quickstart wrote there
+    /// Replace the results of an earlier quickstart
     #[arg(long)]
     force: bool,
     /// Seed of all random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Train for a tenth of the time: shows that everything works, not what the method can do
+    /// Train for a tenth of the time: a test that everything works, too short for good results
     #[arg(long)]
     short: bool,
     #[command(flatten)]
@@ -67,11 +67,7 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
     }
     let outputs = Outputs::claim(figures::files(&arguments.out), arguments.force)?;
     for ((folder, name), spec) in &runs {
-        let chain = spec.chain;
-        context.terminal.say(&format!(
-            "{name}: {} epochs, {} HMC steps of {} leapfrog steps",
-            spec.train.epochs, chain.hmc_steps, chain.leapfrog_steps
-        ));
+        context.terminal.say(&format!("{name}: {} epochs, {}", spec.train.epochs, steps(&spec.chain)));
         train(context, (arguments, &device), &arguments.out.join(folder), spec, &data)?;
     }
     let basic = judge_run(context, (arguments, &device), BASIC, &data)?;
@@ -129,7 +125,7 @@ fn judge_run(
     (folder, name): (&'static str, &'static str),
     data: &Dataset,
 ) -> Result<Judged, Failure> {
-    context.terminal.say(&format!("judging {name} on {} test images", data.test().len()));
+    context.terminal.say(&format!("evaluating {name} on {} test images", data.test().len()));
     let directory = RunDirectory::open(&arguments.out.join(folder))?;
     let spec = directory.spec()?;
     let mut checkpoint = directory.checkpoint(Which::Best)?;

@@ -1,4 +1,4 @@
-//! Go on with a run where its last checkpoint left off.
+//! Resume a run from its last checkpoint.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::source;
 pub(crate) struct Arguments {
     /// Run directory
     run: PathBuf,
-    /// Change a setting of `train`, such as `train.epochs=200`; may be given several times
+    /// Change settings of `train`, such as `train.epochs=200`
     #[arg(long = "set", value_name = "KEY=VALUE", num_args = 1..)]
     assignments: Vec<String>,
     #[command(flatten)]
@@ -45,11 +45,12 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
         if directory.has_checkpoint(Which::Last) {
             source::check_size(&spec, &directory.checkpoint(Which::Last)?, &data)?;
         }
-        return Err(Failure::Data(format!(
-            "the data from {} has the SHA-256 {}, but the run began with {known}; name the same data with --data",
+        let text = format!(
+            "the data from {} has the SHA-256 {}, but the run was started with {known}",
             data.source(),
             data.sha256()
-        )));
+        );
+        return Err(Failure::Data(text).then("name the original data with --data"));
     }
     let begin = begin(spec, data, device);
     let training = Training::new(context, begin.spec.train.epochs, 1);
@@ -59,7 +60,7 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
     conclude(context, &arguments.run, &outcome?)
 }
 
-/// Only how long and how fast a model is trained can change on the way.
+/// Only how long and how fast a model is trained can change after the start.
 fn check_change(before: &RunSpec, after: &RunSpec) -> Result<(), Failure> {
     let fixed = |spec: &RunSpec| {
         let mut spec = spec.clone();
@@ -76,8 +77,9 @@ fn check_change(before: &RunSpec, after: &RunSpec) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::Usage(
-        "a run can change `train.epochs`, `train.learning_rate`, `train.validate_every`, `train.save_seconds`, \
-         `train.tensorboard` and `eval` on the way, and nothing else; for other changes begin a new run with `hmcvi train DIR/config.toml --set ... --init-from DIR`"
+        "a resumed run can change `train.epochs`, `train.learning_rate`, `train.validate_every`, `train.save_seconds`, \
+         `train.tensorboard` and `eval`, and nothing else"
             .into(),
-    ))
+    )
+    .then("for other changes start a new run: `hmcvi train RUN/config.toml --set ... --init-from RUN`"))
 }

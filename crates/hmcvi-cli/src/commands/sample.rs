@@ -27,13 +27,13 @@ pub(crate) struct Arguments {
     /// Number of images
     #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     count: u32,
-    /// PNG file; beside it go the values as FILE.npy and the latent points as FILE-z.npy
+    /// PNG file; next to it, the values are written as FILE.npy and the latent points as FILE-z.npy
     #[arg(long, default_value = "samples.png", value_name = "FILE.png")]
     out: PathBuf,
-    /// Replace files that exist
+    /// Replace existing files
     #[arg(long)]
     force: bool,
-    /// Reconstruct test images: the image, then from the draw before and from the draw after the HMC steps
+    /// Reconstruct test images: the image, its reconstruction before the HMC steps, and the one after them
     #[arg(long)]
     reconstruct: bool,
     /// Seed of the draws

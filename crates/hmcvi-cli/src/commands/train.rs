@@ -1,4 +1,4 @@
-//! Train a model from the beginning, into a run directory of its own.
+//! Train a model from the beginning, in a run directory of its own.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use hmcvi::config::RunSpec;
 use hmcvi::data::Dataset;
 use hmcvi::device::Device;
 use hmcvi::run::{Begin, Outcome, RunDirectory, start};
+use hmcvi::vi::ChainSettings;
 
 use crate::Context;
 use crate::arguments::{Data, Machine};
@@ -21,10 +22,10 @@ use crate::source;
 /// What was typed.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// A preset (`hmcvi presets` lists them) or a TOML file of settings
+    /// A preset (see `hmcvi presets`) or a TOML file of settings
     #[arg(value_name = "PRESET|FILE")]
     target: String,
-    /// Change a setting, such as `train.epochs=6`; may be given several times
+    /// Change settings, such as `train.epochs=6`; `hmcvi config schema` lists them all
     #[arg(long = "set", value_name = "KEY=VALUE", num_args = 1..)]
     assignments: Vec<String>,
     /// Seed of all random numbers
@@ -33,13 +34,13 @@ pub(crate) struct Arguments {
     /// Run directory [default: runs/PRESET-SEED]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Replace a run that is there
+    /// Replace an existing run
     #[arg(long)]
     force: bool,
-    /// Begin with the encoder and decoder of this run or checkpoint
+    /// Start from the encoder and decoder of this run or checkpoint
     #[arg(long, value_name = "RUN")]
     init_from: Option<PathBuf>,
-    /// Write the metrics for TensorBoard too, as `train.tensorboard=true` does
+    /// Also write the metrics for TensorBoard, like `train.tensorboard=true`
     #[arg(long)]
     tensorboard: bool,
     #[command(flatten)]
@@ -80,7 +81,7 @@ fn understand(context: &Context, arguments: &Arguments) -> Result<Job, Failure> 
     if let Some(from) = arguments.init_from.as_ref().or(spec.train.init_from.as_ref()) {
         if !from.exists() {
             let text = format!(
-                "`train.init_from` is {}, which is not there; give a run directory or a checkpoint",
+                "`train.init_from` is {}, which does not exist; it must be a run directory or a checkpoint",
                 from.display()
             );
             return Err(Failure::Usage(text));
@@ -96,30 +97,38 @@ fn understand(context: &Context, arguments: &Arguments) -> Result<Job, Failure> 
     Ok(Job { spec, out })
 }
 
-/// Says what the paper does where the settings do otherwise.
+/// Says where the settings depart from the paper.
 fn advise(context: &Context, spec: &RunSpec) {
     if spec.chain.hmc_steps > 0 && spec.train.init_from.is_none() {
         let basic = format!("basic-{}d", spec.model.latent);
         let known = hmcvi::config::preset(&basic).is_some();
         let basic = if known { basic } else { "basic-20d".into() };
         context.terminal.notice(&format!(
-            "the paper starts HMCVI from a trained basic model; this run starts from nothing. To do as the paper: \
-             `hmcvi train {basic}`, then add `--init-from runs/{basic}-1`"
+            "the paper starts HMCVI from a trained basic model; this run starts from random weights. To do as the paper \
+             does, run `hmcvi train {basic}` first, then add `--init-from runs/{basic}-1`"
         ));
     }
 }
 
 fn describe(context: &Context, spec: &RunSpec, data: &Dataset, out: &Path) {
-    let what = spec.preset.as_deref().unwrap_or("own settings");
+    let what = spec.preset.as_deref().unwrap_or("a model");
     context.terminal.say(&format!(
-        "training {what}: {} dimensions, {} HMC steps of {} leapfrog steps; {} training images of {}; into {}",
+        "training {what}: {} latent dimensions, {}; {} training images of {}; into {}",
         spec.model.latent,
-        spec.chain.hmc_steps,
-        spec.chain.leapfrog_steps,
+        steps(&spec.chain),
         data.train().len(),
         source::describe(&spec.data, data),
         out.display()
     ));
+}
+
+/// The HMC steps of a chain, in words.
+pub(crate) fn steps(chain: &ChainSettings) -> String {
+    let count = |n: usize, what: &str| format!("{n} {what} step{}", if n == 1 { "" } else { "s" });
+    match (chain.hmc_steps, chain.leapfrog_steps) {
+        (0, _) => "no HMC steps".into(),
+        (hmc, leapfrog) => format!("{} of {}", count(hmc, "HMC"), count(leapfrog, "leapfrog")),
+    }
 }
 
 /// What a run begins with, and who began it.
@@ -133,17 +142,15 @@ pub(crate) fn begin(spec: RunSpec, data: Arc<Dataset>, device: Device) -> Begin 
 pub(crate) fn conclude(context: &Context, out: &Path, outcome: &Outcome) -> Result<(), Failure> {
     let (place, summary) = (out.display(), &outcome.summary);
     if outcome.interrupted {
-        return Err(Failure::Interrupted(format!(
-            "interrupted in epoch {}; all updates are saved. Go on with\n  hmcvi resume {place}",
-            summary.epochs + 1
-        )));
+        let text = format!("interrupted in epoch {}; all updates are saved", summary.epochs + 1);
+        return Err(Failure::Interrupted(text).then(format!("hmcvi resume {place}")));
     }
     if context.terminal.json {
         return context.terminal.print_json(summary);
     }
     let best = summary.best_validation_bound.unwrap_or(f64::NAN);
     context.terminal.print(&format!(
-        "best validation bound {best:.2} nats in epoch {} of {}, {:.0} s of training, {} divergences\n",
+        "best validation bound {best:.2} nats, in epoch {} of {}; {:.0} s of training, {} divergences\n",
         summary.best_epoch, summary.epochs, summary.seconds, summary.divergences
     ))?;
     context.terminal.say(&format!("next: hmcvi eval {place}"));

@@ -122,14 +122,14 @@ fn learning_rate(place: &str, settings: &RunSettings, epochs: &[Epoch]) -> Optio
 }
 
 fn gradients(settings: &RunSettings, epochs: &[Epoch]) -> Option<Finding> {
-    let (norm, limit) = (*epochs.last()?.train.get("gradient_norm")?, settings.longest_gradient);
+    let (norm, limit) = (*epochs.last()?.train.get("gradient_norm")?, settings.max_grad_norm);
     (limit > 0.0 && norm > LONG_GRADIENTS * limit).then(|| {
         remark(
             "gradients",
             format!("gradients had a mean norm of {norm:.0} in the last epoch and are clipped to {limit:.0}"),
             "the limit is there for rare accidents; where it clips many updates, it can hold the bound down",
             format!(
-                "train again with `--set train.adam.longest_gradient={:.0}`, or 0 for no limit",
+                "train again with `--set train.adam.max_grad_norm={:.0}`, or 0 for no limit",
                 10.0 * limit
             ),
         )

@@ -172,7 +172,7 @@ pub(crate) fn run(name: &str, by: f64) -> RunData {
         step_size: "global".into(),
         binarisation: "stochastic".into(),
         average: 0.0,
-        longest_gradient: 300.0,
+        max_grad_norm: 300.0,
     };
     let info = RunInfo {
         schema: SCHEMA,

@@ -4,39 +4,20 @@ use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
+use super::error::ConfigError;
+use super::schema::Schema;
 use crate::data::{Binarisation, Dataset, Kind, PixelScale, Splitting};
 use crate::model::VaeSettings;
 use crate::train::{Adam, Schedule};
 use crate::vi::ChainSettings;
 
-/// Settings that make no run.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ConfigError {
-    /// The text is not a run description.
-    #[error("{0}")]
-    Syntax(String),
-    /// A value out of its range.
-    #[error("`{key}` is {value}, but must be {allowed}")]
-    Value {
-        /// The setting, as it is written in the file.
-        key: &'static str,
-        /// Its value.
-        value: String,
-        /// What is allowed.
-        allowed: &'static str,
-    },
-    /// An assignment on the command line that is not `key=value`.
-    #[error("`{0}` does not set anything; write `key=value`, for example `train.epochs=6`")]
-    Assignment(String),
-}
-
 /// The complete description of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RunSpec {
-    /// Row of the paper's table that these settings began with.
+    /// Row of the paper's table that these settings are based on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preset: Option<String>,
     /// Seed of all random numbers.
@@ -83,8 +64,9 @@ pub struct DataSettings {
     /// A pixel's probability is its byte divided by this, 256 (the paper's) or 255.
     pub pixel_scale: PixelScale,
     /// Fixed draws of the validation and test images.
+    #[schemars(range(min = 1, max = 1000))]
     pub evaluation_draws: usize,
-    /// Most images of each split that are used; 0 for all.
+    /// Number of images to use of each split; 0 for all.
     pub limit: usize,
 }
 
@@ -129,24 +111,29 @@ impl DataSettings {
 #[serde(default, deny_unknown_fields)]
 pub struct TrainSettings {
     /// Passes through the training images.
+    #[schemars(range(min = 1, max = 10_000_000))]
     pub epochs: usize,
     /// Images in each update.
+    #[schemars(range(min = 1, max = 1_000_000))]
     pub batch: usize,
     /// Learning rate over the course of training.
     pub learning_rate: Schedule,
     /// Settings of Adam.
     pub adam: Adam,
     /// Share of the epochs so far over which the parameters are averaged; 0 for those of the last epoch alone.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub average: f64,
-    /// Epochs, from the first, in which the chain's step size stays as it was found before training.
+    /// Number of first epochs in which the chain's step size stays at its initial value.
     pub hold_step_size: usize,
-    /// Epochs from one look at the validation images to the next.
+    /// Epochs between evaluations on the validation images.
+    #[schemars(range(min = 1, max = 10_000_000))]
     pub validate_every: usize,
-    /// Seconds from one checkpoint to the next, also within epochs; 0 for one after every epoch.
+    /// Seconds between checkpoints, also within epochs; 0 for one after every epoch.
+    #[schemars(range(min = 0.0, max = 86_400.0))]
     pub save_seconds: f64,
-    /// Whether the metrics are written for TensorBoard too.
+    /// Whether to write the metrics for TensorBoard too.
     pub tensorboard: bool,
-    /// A run directory or checkpoint whose encoder and decoder the model begins with.
+    /// A run directory or checkpoint whose encoder and decoder the model starts from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub init_from: Option<PathBuf>,
 }
@@ -168,11 +155,12 @@ impl Default for TrainSettings {
     }
 }
 
-/// How a trained model is judged.
+/// How a trained model is evaluated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct EvalSettings {
-    /// Samples of importance sampling for each image.
+    /// Importance samples per image.
+    #[schemars(range(min = 1, max = 1_000_000_000))]
     pub importance_samples: usize,
     /// Seed of the evaluation's draws.
     pub seed: u64,
@@ -184,28 +172,45 @@ impl Default for EvalSettings {
     }
 }
 
+/// Settings that had another name in earlier versions, which is still read.
+const RENAMED: [(&str, &str); 1] = [("train.adam.longest_gradient", "train.adam.max_grad_norm")];
+
 impl RunSpec {
     /// Reads a TOML text and checks it.
     pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
-        let spec: RunSpec = toml::from_str(text).map_err(|e| ConfigError::Syntax(e.to_string()))?;
-        spec.check()?;
+        // Through JSON, whose values have all 64 bits of a seed.
+        let settings = toml::from_str(text).map_err(|e| ConfigError::Syntax(e.to_string()))?;
+        Self::from_settings(settings)
+    }
+
+    fn from_settings(mut settings: Map<String, Value>) -> Result<Self, ConfigError> {
+        for (old, new) in RENAMED {
+            let (old, current) = (take(&mut settings, old), take(&mut settings, new));
+            if let Some(value) = current.or(old) {
+                assign(&mut settings, new, value);
+            }
+        }
+        Schema::new(Self::json_schema()).check(&settings)?;
+        let spec: RunSpec = serde_json::from_value(Value::Object(settings))
+            .map_err(|e| ConfigError::Syntax(e.to_string()))?;
+        spec.check_chain()?;
         Ok(spec)
     }
 
     /// Reads the settings of a run that may be older than this version: what they do not say yet is as it was then.
     pub fn from_record(text: &str) -> Result<Self, ConfigError> {
-        let mut table: toml::Table =
-            toml::from_str(text).map_err(|e: toml::de::Error| ConfigError::Syntax(e.to_string()))?;
-        let data = table.entry("data").or_insert_with(|| toml::Table::new().into());
-        if let Some(data) = data.as_table_mut() {
-            data.entry("kind").or_insert_with(|| Kind::Byte.name().into());
-            data.entry("split").or_insert_with(|| Splitting::Earlier.name().into());
+        let mut settings: Map<String, Value> =
+            toml::from_str(text).map_err(|e| ConfigError::Syntax(e.to_string()))?;
+        for (key, then) in [("data.kind", Kind::Byte.name()), ("data.split", Splitting::Earlier.name())] {
+            if let Some((table, name)) = holder(&mut settings, key) {
+                table.entry(name).or_insert_with(|| then.into());
+            }
         }
-        Self::from_toml(&table.to_string())
+        Self::from_settings(settings)
     }
 
-    /// What a description may contain, as JSON Schema: names, types, defaults and meanings.
-    pub fn json_schema() -> serde_json::Value {
+    /// What a description may contain, as JSON Schema: names, types, ranges, defaults and meanings.
+    pub fn json_schema() -> Value {
         schemars::schema_for!(RunSpec).to_value()
     }
 
@@ -214,105 +219,75 @@ impl RunSpec {
         toml::to_string_pretty(self).expect("settings are plain tables, numbers and strings")
     }
 
-    /// The settings with some of them replaced: `train.epochs=6`. Values are TOML; what is none is
-    /// taken as a string.
-    pub fn with_assignments<S: AsRef<str>>(&self, assignments: &[S]) -> Result<Self, ConfigError> {
-        let mut table: toml::Table = toml::from_str(&self.to_toml()).expect("written by this program");
-        for assignment in assignments.iter().map(AsRef::as_ref) {
-            let (key, text) =
-                assignment.split_once('=').ok_or_else(|| ConfigError::Assignment(assignment.into()))?;
-            let value = toml::from_str::<toml::Table>(&format!("value = {text}"))
-                .ok()
-                .and_then(|mut t| t.remove("value"))
-                .unwrap_or_else(|| toml::Value::String(text.into()));
-            assign(&mut table, key.trim(), value)
-                .ok_or_else(|| ConfigError::Assignment(assignment.into()))?;
+    fn to_settings(&self) -> Map<String, Value> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(settings)) => settings,
+            _ => unreachable!("settings are a table of plain values"),
         }
-        let text = toml::to_string(&table).map_err(|e| ConfigError::Syntax(e.to_string()))?;
-        Self::from_toml(&text)
+    }
+
+    /// The settings with some of them replaced: `train.epochs=6`. Values are TOML; what is not valid TOML is taken as
+    /// a string.
+    pub fn with_assignments<S: AsRef<str>>(&self, assignments: &[S]) -> Result<Self, ConfigError> {
+        let schema = Schema::new(Self::json_schema());
+        let mut settings = self.to_settings();
+        for assignment in assignments.iter().map(AsRef::as_ref) {
+            let (key, text) = assignment
+                .split_once('=')
+                .filter(|(key, _)| !key.trim().is_empty())
+                .ok_or_else(|| ConfigError::Assignment(assignment.into()))?;
+            let key = RENAMED.iter().find(|(old, _)| *old == key.trim()).map_or(key.trim(), |(_, new)| new);
+            let value = toml::from_str::<Map<String, Value>>(&format!("value = {text}"))
+                .ok()
+                .and_then(|mut table| table.remove("value"))
+                .unwrap_or_else(|| Value::String(text.into()));
+            schema.check_at(key, &value)?;
+            assign(&mut settings, key, value);
+        }
+        Self::from_settings(settings)
     }
 
     /// Refuses values that make no sense.
     pub fn check(&self) -> Result<(), ConfigError> {
-        let wrong = |key, value: String, allowed| Err(ConfigError::Value { key, value, allowed });
-        let counts = [
-            ("model.latent", self.model.latent, 4096),
-            ("train.epochs", self.train.epochs, 10_000_000),
-            ("train.batch", self.train.batch, 1_000_000),
-            ("train.validate_every", self.train.validate_every, 10_000_000),
-            ("data.evaluation_draws", self.data.evaluation_draws, 1000),
-            ("eval.importance_samples", self.eval.importance_samples, 1_000_000_000),
-        ];
-        for (key, value, most) in counts {
-            if value == 0 || value > most {
-                return wrong(key, value.to_string(), "at least 1, and not absurdly many");
-            }
+        Schema::new(Self::json_schema()).check(&self.to_settings())?;
+        self.check_chain()
+    }
+
+    /// Refuses what is wrong only together.
+    fn check_chain(&self) -> Result<(), ConfigError> {
+        if self.chain.hmc_steps == 0 || self.chain.leapfrog_steps > 0 {
+            return Ok(());
         }
-        if self.model.hidden.iter().any(|h| *h == 0 || *h > 65_536) || self.model.hidden.len() > 64 {
-            return wrong(
-                "model.hidden",
-                format!("{:?}", self.model.hidden),
-                "sizes from 1 to 65536, at most 64 layers",
-            );
-        }
-        if self.chain.hmc_steps > 1000 || self.chain.leapfrog_steps > 1000 {
-            let value = format!("{} x {}", self.chain.hmc_steps, self.chain.leapfrog_steps);
-            return wrong("chain.hmc_steps, chain.leapfrog_steps", value, "at most 1000 each");
-        }
-        if self.chain.hmc_steps > 0 && self.chain.leapfrog_steps == 0 {
-            return wrong("chain.leapfrog_steps", "0".into(), "at least 1 where there are HMC steps");
-        }
-        if !(0.0..=86_400.0).contains(&self.train.save_seconds) {
-            return wrong("train.save_seconds", self.train.save_seconds.to_string(), "from 0 to 86400");
-        }
-        if !(0.0..=1.0).contains(&self.train.average) {
-            return wrong(
-                "train.average",
-                self.train.average.to_string(),
-                "from 0 (no average) to 1 (all epochs)",
-            );
-        }
-        let Schedule { first, last, warm_up, .. } = self.train.learning_rate;
-        if !(0.0..=1.0).contains(&warm_up) {
-            let allowed = "from 0 (the first rate at once) to 1 (it rises for all epochs)";
-            return wrong("train.learning_rate.warm_up", warm_up.to_string(), allowed);
-        }
-        for (key, rate) in [("train.learning_rate.first", first), ("train.learning_rate.last", last)] {
-            if !(rate > 0.0 && rate <= 1.0) {
-                return wrong(key, rate.to_string(), "more than 0 and at most 1");
-            }
-        }
-        let Adam { beta1, beta2, epsilon, longest_gradient: longest } = self.train.adam;
-        for (key, beta) in [("train.adam.beta1", beta1), ("train.adam.beta2", beta2)] {
-            if !(0.0..1.0).contains(&beta) {
-                return wrong(key, beta.to_string(), "at least 0 and less than 1");
-            }
-        }
-        if !(epsilon > 0.0 && epsilon < 1.0) {
-            return wrong("train.adam.epsilon", epsilon.to_string(), "more than 0 and less than 1");
-        }
-        if !(0.0..=1e30).contains(&longest) {
-            return wrong(
-                "train.adam.longest_gradient",
-                longest.to_string(),
-                "from 0 to 1e30, where 0 is no limit",
-            );
-        }
-        Ok(())
+        Err(ConfigError::Value {
+            key: "chain.leapfrog_steps".into(),
+            value: "0".into(),
+            allowed: "at least 1 where `chain.hmc_steps` is not 0".into(),
+        })
     }
 }
 
-/// Sets a value in nested tables; `None` if the way leads through something else.
-fn assign(table: &mut toml::Table, key: &str, value: toml::Value) -> Option<()> {
+/// The table that holds a setting, and the setting's own name.
+fn holder<'t, 'k>(
+    table: &'t mut Map<String, Value>,
+    key: &'k str,
+) -> Option<(&'t mut Map<String, Value>, &'k str)> {
     match key.split_once('.') {
-        None if key.is_empty() => None,
-        None => {
-            table.insert(key.into(), value);
-            Some(())
-        }
+        None => Some((table, key)),
         Some((head, rest)) => {
-            let inner = table.entry(head).or_insert_with(|| toml::Value::Table(toml::Table::new()));
-            assign(inner.as_table_mut()?, rest, value)
+            holder(table.entry(head).or_insert_with(|| Map::new().into()).as_object_mut()?, rest)
         }
     }
+}
+
+/// Sets a value in nested tables.
+fn assign(table: &mut Map<String, Value>, key: &str, value: Value) {
+    if let Some((table, name)) = holder(table, key) {
+        table.insert(name.into(), value);
+    }
+}
+
+/// Takes a value out of nested tables.
+fn take(table: &mut Map<String, Value>, key: &str) -> Option<Value> {
+    let (table, name) = holder(table, key)?;
+    table.remove(name)
 }

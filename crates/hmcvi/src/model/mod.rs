@@ -16,8 +16,10 @@ use crate::vi::{Chain, ChainSettings, Entropies, Inference};
 #[serde(default, deny_unknown_fields)]
 pub struct VaeSettings {
     /// Dimensions of the latent space.
+    #[schemars(range(min = 1, max = 4096))]
     pub latent: usize,
     /// Sizes of the hidden layers of decoder, encoder and reverse models.
+    #[schemars(length(max = 64), inner(range(min = 1, max = 65536)))]
     pub hidden: Vec<usize>,
 }
 

@@ -13,18 +13,18 @@ use crate::config::ConfigError;
 #[non_exhaustive]
 pub enum DirectoryError {
     /// The directory holds something already.
-    #[error("{} holds a run already; go on with `hmcvi resume {}`, choose another place with --out, or give --force to replace it", .0.display(), .0.display())]
+    #[error("{} already holds a run", .0.display())]
     Exists(PathBuf),
     /// The directory holds something that is not a run.
-    #[error("{} is not empty and holds no run, so it is left alone even with --force; choose another place with --out", .0.display())]
+    #[error("{} is not empty and does not hold a run, so it is left alone", .0.display())]
     Foreign(PathBuf),
-    /// The directory is no run.
-    #[error("{} is not a run directory: it has no `config.toml`; `hmcvi train` makes run directories", .0.display())]
+    /// The directory is not a run.
+    #[error("{} is not a run directory: it has no `config.toml`", .0.display())]
     NotARun(PathBuf),
     /// Another process writes to the directory.
     #[error(
-        "{} is in use by {holder}; wait for it, or stop it first. (The lock of a process that has ended does not hold: \
-         the system takes it away.)", .path.display()
+        "{} is in use by {holder}; wait until it ends, or stop it first (the system releases the lock of a process that \
+         has ended)", .path.display()
     )]
     Locked {
         /// The directory.
@@ -33,7 +33,7 @@ pub enum DirectoryError {
         holder: String,
     },
     /// No checkpoint was written yet.
-    #[error("{} is not there: the run has no such checkpoint yet; `hmcvi resume` goes on with the run", .0.display())]
+    #[error("{} does not exist: the run has no such checkpoint yet", .0.display())]
     NoCheckpoint(PathBuf),
     /// The settings cannot be read.
     #[error("{}: {source}", .file.display())]

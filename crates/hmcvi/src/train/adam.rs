@@ -9,18 +9,22 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 pub struct Adam {
     /// Decay of the mean of gradients.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub beta1: f64,
     /// Decay of the mean of squared gradients.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub beta2: f64,
     /// Keeps the division finite.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub epsilon: f64,
-    /// Longer gradients are shortened to this length; 0 leaves them as they are.
-    pub longest_gradient: f64,
+    /// Gradients with a larger norm are scaled down to this norm; 0 for no limit.
+    #[schemars(range(min = 0.0, max = 1e30))]
+    pub max_grad_norm: f64,
 }
 
 impl Default for Adam {
     fn default() -> Self {
-        Adam { beta1: 0.9, beta2: 0.999, epsilon: 1e-8, longest_gradient: 300.0 }
+        Adam { beta1: 0.9, beta2: 0.999, epsilon: 1e-8, max_grad_norm: 300.0 }
     }
 }
 

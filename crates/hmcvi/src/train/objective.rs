@@ -125,9 +125,9 @@ impl<'g> Objective<'g> {
         let squares = gradients.iter().map(|g| g.square().sum()).reduce(|a, b| a + b);
         let square = squares.unwrap_or_else(|| self.graph.constant(0.0));
         let (proceed, norm) = (square.is_finite(), square.sqrt());
-        let longest = adam.longest_gradient;
-        let gradients: Vec<Expr<'g>> = match longest > 0.0 {
-            true => gradients.into_iter().map(|g| g * (longest / norm.max(longest))).collect(),
+        let limit = adam.max_grad_norm;
+        let gradients: Vec<Expr<'g>> = match limit > 0.0 {
+            true => gradients.into_iter().map(|g| g * (limit / norm.max(limit))).collect(),
             false => gradients,
         };
         let rate = self.graph.scalar_input("learning_rate");

@@ -23,13 +23,16 @@ pub enum ScheduleKind {
 #[serde(default, deny_unknown_fields)]
 pub struct Schedule {
     /// Rate at the beginning.
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0))]
     pub first: f64,
     /// Rate at the end.
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0))]
     pub last: f64,
     /// The way between.
     pub kind: ScheduleKind,
     /// Share of the training, from its beginning, in which the rate rises from 0 to what it would be otherwise. Large rates at
     /// the beginning cost latent dimensions.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub warm_up: f64,
 }
 

@@ -44,7 +44,7 @@ pub enum TrainError {
     NoStepSize,
     /// The machine has too little memory.
     #[error(
-        "training needs {} of memory, but {} are free; lower `model.hidden` or `train.batch`, or use fewer `--threads`",
+        "training needs {} of memory, but {} are free; lower `model.hidden` or `train.batch`, or use fewer threads",
         gigabytes(*.needed), gigabytes(*.free)
     )]
     Memory {

@@ -48,8 +48,10 @@ pub enum StepSize {
 #[serde(default, deny_unknown_fields)]
 pub struct ChainSettings {
     /// HMC steps `T`; 0 for plain variational inference.
+    #[schemars(range(max = 1000))]
     pub hmc_steps: usize,
     /// Leapfrog steps in each HMC step.
+    #[schemars(range(max = 1000))]
     pub leapfrog_steps: usize,
     /// Partial momentum updates with a learnt `α`, from the second HMC step on.
     pub partial_momentum: bool,

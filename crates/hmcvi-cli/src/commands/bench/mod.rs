@@ -22,27 +22,30 @@ use crate::settings::{assigned, find, open_device};
 /// What was typed.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Time training steps on the embedded images, alone or in turn with other programs
+    /// Time training steps on the embedded images, alone or alternating with other programs
+    #[command(after_help = "Examples:
+  hmcvi bench step
+  hmcvi bench step --preset hmcvi-16 --batch 100 --peer python3")]
     Step {
-        /// A preset or a file of settings
+        /// A preset or a TOML file of settings
         #[arg(long, default_value = "hmcvi-13", value_name = "PRESET|FILE")]
         preset: String,
         /// Images in each step
         #[arg(long, default_value_t = 500, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
         batch: u32,
-        /// Rounds, each about a second of steps; the median counts
+        /// Rounds of about a second each; the median is reported
         #[arg(long, default_value_t = 7, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
         rounds: u32,
-        /// Trainings side by side, each with a queue of its own: how well they share a graphics card
+        /// Training runs side by side, each with its own queue: how well they share a GPU
         #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
         jobs: u32,
-        /// Time the same step in JAX, in turn with ours, with this Python
+        /// Time the same step in JAX, alternating with ours, using this Python
         #[arg(long, value_name = "PYTHON")]
         peer: Option<String>,
-        /// Time another program in turn with ours: it answers lines `go BATCH STEPS` with JSON (`us_per_image`)
+        /// Time another program, alternating with ours: it answers lines `go BATCH STEPS` with JSON (`us_per_image`)
         #[arg(long, value_name = "COMMAND")]
         against: Vec<String>,
-        /// Change a setting, such as `model.hidden=[500]`
+        /// Change settings, such as `model.hidden=[500]`
         #[arg(long = "set", value_name = "KEY=VALUE", num_args = 1..)]
         assignments: Vec<String>,
         #[command(flatten)]
@@ -192,8 +195,7 @@ fn side_by_side(context: &Context, spec: &RunSpec, jobs: usize, device: &Device)
     drop(alone);
     let ready = std::sync::Barrier::new(jobs);
     let job = || -> Result<f64, Failure> {
-        let ours =
-            device.beside(jobs).map_err(|e| Failure::Device(e.to_string())).and_then(|d| Ours::new(spec, &d));
+        let ours = device.beside(jobs).map_err(Failure::from).and_then(|d| Ours::new(spec, &d));
         // Everybody comes to the barrier, also who cannot go on.
         let ours = ours.and_then(|mut ours| ours.time(3).map(|_| ours));
         ready.wait();

@@ -133,7 +133,7 @@ pub(crate) fn settings(spec: &RunSpec) -> RunSettings {
         step_size: word(&chain.step_size),
         binarisation: word(&spec.data.binarisation),
         average: spec.train.average,
-        longest_gradient: spec.train.adam.longest_gradient,
+        max_grad_norm: spec.train.adam.max_grad_norm,
     }
 }
 

@@ -24,10 +24,10 @@ pub(crate) struct Arguments {
     /// Run directories; several are compared with the first
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
-    /// The page; its data goes beside it as .json [default: report.html in the run, comparison.html for several]
+    /// The page; its data is written next to it as .json [default: report.html in the run, comparison.html for several]
     #[arg(long, value_name = "FILE.html")]
     out: Option<PathBuf>,
-    /// Replace a report that exists
+    /// Replace an existing report
     #[arg(long)]
     force: bool,
     /// Open the page in a browser

@@ -1,5 +1,5 @@
-//! Reproduce the paper's table: train what is missing in the right order, judge every row, and set the results beside
-//! the published ones. A folder of run directories is all the state there is.
+//! Reproduce the paper's table: train what is missing in the right order, evaluate every row, and compare the results
+//! with the published ones. A folder of run directories is all the state there is.
 
 mod overview;
 mod queue;
@@ -24,44 +24,48 @@ use crate::source;
 /// What was typed.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Train and judge the 22 rows of the table
+    /// Train and evaluate the 22 rows of the table
+    #[command(after_help = "Examples:
+  hmcvi reproduce table1 --rows basic-2d,hmcvi-4 --epochs 50
+  hmcvi reproduce table1 --minutes 60
+  hmcvi reproduce table1 --status")]
     Table1(Arguments),
 }
 
 /// What was typed.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Rows, such as `basic-20d,hmcvi-13`; the basic models they begin with are trained too [default: all]
+    /// Rows, such as `basic-20d,hmcvi-13`; the basic models they start from are trained too [default: all]
     #[arg(long, value_delimiter = ',', value_name = "PRESET")]
     rows: Vec<String>,
-    /// Rows that are trained side by side, each with a queue of its own on a graphics card
+    /// Rows to train side by side, each with its own queue on a GPU
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     jobs: u32,
-    /// Epochs of every row [default: those of the protocol]
+    /// Epochs for every row [default: those of the protocol]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     epochs: Option<u32>,
-    /// Change a setting of every row, such as `train.batch=500`
+    /// Change settings of every row, such as `train.batch=500`
     #[arg(long = "set", value_name = "KEY=VALUE", num_args = 1..)]
     assignments: Vec<String>,
-    /// Folder of the run directories and of table1.json
+    /// Folder for the run directories and table1.json
     #[arg(long, default_value = "results", value_name = "DIR")]
     out: PathBuf,
-    /// Train basic-20d and hmcvi-20 with so many further seeds, to know how far seeds matter
+    /// Train basic-20d and hmcvi-20 with N more seeds, to measure how much the seed matters
     #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1000))]
     repeat: u32,
-    /// Stop after so many minutes; the same command goes on
+    /// Stop after this many minutes; the same command continues
     #[arg(long, value_name = "MINUTES")]
     minutes: Option<f64>,
-    /// Anneal so many test images, and as many simulated ones from both sides, of the basic rows and of the best ones
+    /// Run AIS on N test images and BDMC on N simulated ones, for the basic rows and the best ones
     #[arg(long, value_name = "N", default_value_t = 0)]
     ais: usize,
-    /// Images of each HMCVI row for which it is measured what better reverse models would add to the bound
+    /// Measure how much better reverse models would raise the bound of N images, for each HMCVI row
     #[arg(long, value_name = "N", default_value_t = 0)]
     reverse: usize,
-    /// Integrate over the latent plane too, for rows of two dimensions: their likelihoods without any sampling
+    /// Compute likelihoods by quadrature too, for rows with two latent dimensions
     #[arg(long)]
     quadrature: bool,
-    /// Only say what is done and what is left
+    /// Only print what is done and what is left
     #[arg(long)]
     status: bool,
     #[command(flatten)]

@@ -85,13 +85,13 @@ impl Shared<'_> {
         while let Some(i) = self.next() {
             let done = device
                 .beside(self.limits.jobs)
-                .map_err(|e| Failure::Device(e.to_string()))
+                .map_err(Failure::from)
                 .and_then(|device| self.advance(&self.rows[i], &device));
             let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
             progress.busy.remove(&i);
             if let Err(why) = done {
-                self.context.terminal.error(&format!("{}: {why}", self.rows[i].title()));
                 progress.failed.insert(i, why.to_string());
+                self.context.terminal.error(&why.about(&self.rows[i].title()));
             }
             self.changed.notify_all();
         }

@@ -53,7 +53,7 @@ pub(super) fn protocol(paper: &PaperRow) -> RunSpec {
     train.learning_rate = Schedule { first: rate, last: rate, kind: ScheduleKind::Constant, warm_up };
     train.average = 0.1;
     match (paper.latent, paper.chain.hmc_steps) {
-        (2, 0) => train.adam.longest_gradient = 0.0,
+        (2, 0) => train.adam.max_grad_norm = 0.0,
         (2, _) | (_, 0) => {}
         (_, _) => train.hold_step_size = 4,
     }

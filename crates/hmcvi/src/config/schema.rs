@@ -1,0 +1,189 @@
+//! Check settings against their own JSON Schema, and name the key, the value and what is allowed where they do not fit.
+
+use serde_json::{Map, Value};
+
+use super::error::ConfigError;
+
+/// What settings may contain.
+pub(super) struct Schema(Value);
+
+impl Schema {
+    pub(super) fn new(schema: Value) -> Self {
+        Schema(schema)
+    }
+
+    /// Refuses unknown settings, values of the wrong type, and values out of range.
+    pub(super) fn check(&self, settings: &Map<String, Value>) -> Result<(), ConfigError> {
+        self.check_table("", &self.0, settings)
+    }
+
+    /// Refuses a setting that does not exist, or a value that does not fit it.
+    pub(super) fn check_at(&self, key: &str, value: &Value) -> Result<(), ConfigError> {
+        let mut node = &self.0;
+        for part in key.split('.') {
+            node = self.resolve(node["properties"].get(part).ok_or_else(|| self.unknown(key))?);
+        }
+        self.check_value(key, node, value)
+    }
+
+    fn check_table(&self, prefix: &str, node: &Value, table: &Map<String, Value>) -> Result<(), ConfigError> {
+        for (name, value) in table {
+            let key = format!("{prefix}{name}");
+            let node = node["properties"].get(name).ok_or_else(|| self.unknown(&key))?;
+            self.check_value(&key, self.resolve(node), value)?;
+        }
+        Ok(())
+    }
+
+    fn check_value(&self, key: &str, node: &Value, value: &Value) -> Result<(), ConfigError> {
+        match (node["properties"].as_object(), value) {
+            (Some(_), Value::Object(inner)) => self.check_table(&format!("{key}."), node, inner),
+            (Some(properties), _) => Err(ConfigError::Table {
+                key: key.into(),
+                value: shown(value),
+                keys: properties.keys().cloned().collect(),
+                example: properties
+                    .iter()
+                    .find(|(_, node)| fits(self.resolve(node), value))
+                    .map(|(name, _)| name.clone()),
+            }),
+            (None, _) if fits(node, value) => Ok(()),
+            (None, _) => {
+                Err(ConfigError::Value { key: key.into(), value: shown(value), allowed: allowed(node) })
+            }
+        }
+    }
+
+    /// Follows a reference to a definition, also where the setting may be left out.
+    fn resolve<'s>(&'s self, node: &'s Value) -> &'s Value {
+        let node = node["anyOf"].get(0).unwrap_or(node);
+        let name = node["$ref"].as_str().and_then(|r| r.strip_prefix("#/$defs/"));
+        name.map_or(node, |name| &self.0["$defs"][name])
+    }
+
+    fn unknown(&self, key: &str) -> ConfigError {
+        let near = self.nearest(key).map(|known| format!("did you mean `{known}`?"));
+        let hint = near.unwrap_or_else(|| {
+            let (table, names) = self.deepest_table(key);
+            format!("{table} has the settings {}", names.join(", "))
+        });
+        ConfigError::Unknown { key: key.into(), hint }
+    }
+
+    /// The setting that was probably meant: one of the same name elsewhere, or one that is spelt almost the same.
+    fn nearest(&self, key: &str) -> Option<String> {
+        let mut known = Vec::new();
+        self.collect("", &self.0, &mut known);
+        let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
+        let distance = |known: &String| match last(known) == last(key) {
+            true => 0,
+            false => strsim::damerau_levenshtein(known, key)
+                .min(strsim::damerau_levenshtein(&last(known), &last(key))),
+        };
+        let best = known.into_iter().min_by_key(distance)?;
+        // A third of the letters may be wrong.
+        (3 * distance(&best) <= last(key).len()).then_some(best)
+    }
+
+    /// The last table on the way to a setting, with what it has.
+    fn deepest_table(&self, key: &str) -> (String, Vec<&str>) {
+        let (mut node, mut way) = (&self.0, Vec::new());
+        for part in key.split('.') {
+            let Some(next) = node["properties"].get(part).map(|n| self.resolve(n)) else { break };
+            if next["properties"].is_object() {
+                node = next;
+                way.push(part);
+            }
+        }
+        let names = node["properties"].as_object().into_iter().flat_map(Map::keys).map(String::as_str);
+        let table = if way.is_empty() { "a run".into() } else { format!("`{}`", way.join(".")) };
+        (table, names.collect())
+    }
+
+    fn collect(&self, prefix: &str, node: &Value, all: &mut Vec<String>) {
+        for (name, node) in node["properties"].as_object().into_iter().flatten() {
+            all.push(format!("{prefix}{name}"));
+            self.collect(&format!("{prefix}{name}."), self.resolve(node), all);
+        }
+    }
+}
+
+/// A value as it is written. TOML has no null: it stands for a number that JSON does not have.
+fn shown(value: &Value) -> String {
+    if value.is_null() { "not a finite number".into() } else { value.to_string() }
+}
+
+/// The values of an enumeration.
+fn choices(node: &Value) -> Option<Vec<&Value>> {
+    let named = node["oneOf"].as_array().map(|all| all.iter().map(|choice| &choice["const"]).collect());
+    named.or_else(|| node["enum"].as_array().map(|all| all.iter().collect()))
+}
+
+/// The type of a value; optional ones are left out, not null.
+fn kind(node: &Value) -> &str {
+    let of = &node["type"];
+    of.as_str().or_else(|| of[0].as_str()).unwrap_or_default()
+}
+
+fn fits(node: &Value, value: &Value) -> bool {
+    if let Some(choices) = choices(node) {
+        return choices.contains(&value);
+    }
+    match kind(node) {
+        "string" => value.is_string(),
+        "boolean" => value.is_boolean(),
+        "integer" => (value.is_u64() || value.is_i64()) && in_range(node, value),
+        "number" => value.is_number() && in_range(node, value),
+        "array" => value.as_array().is_some_and(|items| {
+            node["maxItems"].as_u64().is_none_or(|most| items.len() as u64 <= most)
+                && items.iter().all(|item| fits(&node["items"], item))
+        }),
+        _ => false,
+    }
+}
+
+fn in_range(node: &Value, value: &Value) -> bool {
+    let limit = |name: &str| node[name].as_f64();
+    value.as_f64().is_some_and(|v| {
+        limit("minimum").is_none_or(|least| v >= least)
+            && limit("maximum").is_none_or(|most| v <= most)
+            && limit("exclusiveMinimum").is_none_or(|least| v > least)
+            && limit("exclusiveMaximum").is_none_or(|most| v < most)
+    })
+}
+
+fn allowed(node: &Value) -> String {
+    if let Some(choices) = choices(node) {
+        let all: Vec<String> = choices.iter().map(ToString::to_string).collect();
+        let (last, others) = all.split_last().map_or(("", &[][..]), |(last, others)| (last, others));
+        return format!("{} or {last}", others.join(", "));
+    }
+    match kind(node) {
+        "string" => "a string".into(),
+        "boolean" => "true or false".into(),
+        "integer" => format!("a whole number{}", range(node)),
+        "array" => {
+            let most = node["maxItems"].as_u64().map_or(String::new(), |most| format!("at most {most} "));
+            format!("a list of {most}whole numbers{}, such as {}", range(&node["items"]), node["default"])
+        }
+        _ => format!("a number{}", range(node)),
+    }
+}
+
+fn range(node: &Value) -> String {
+    let limit = |name: &str| node.get(name).map(|limit| limit.to_string().trim_end_matches(".0").to_owned());
+    let (least, most) = (limit("minimum"), limit("maximum"));
+    match (&least, &most) {
+        (Some(least), Some(most)) => return format!(" from {least} to {most}"),
+        (Some(least), None) if node.get("exclusiveMaximum").is_none() => {
+            return format!(" of at least {least}");
+        }
+        _ => {}
+    }
+    let low = least
+        .map(|l| format!(" of at least {l}"))
+        .or(limit("exclusiveMinimum").map(|l| format!(" above {l}")));
+    let high =
+        most.map(|m| format!("at most {m}")).or(limit("exclusiveMaximum").map(|m| format!("below {m}")));
+    format!("{} and {}", low.unwrap_or_default(), high.unwrap_or_default())
+}
