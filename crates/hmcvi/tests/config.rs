@@ -44,7 +44,7 @@ fn ranges_are_named_and_their_ends_are_meant() {
         ("train.adam.epsilon=0.0", "`train.adam.epsilon` is 0.0, but must be a number above 0 and below 1"),
         (
             "train.adam.max_grad_norm=1e31",
-            "`train.adam.max_grad_norm` is 1e31, but must be a number from 0 to 1e30",
+            "`train.adam.max_grad_norm` is 1e+31, but must be a number from 0 to 1e+30",
         ),
         (
             "model.hidden=[0]",
@@ -55,7 +55,7 @@ fn ranges_are_named_and_their_ends_are_meant() {
             "`chain.leapfrog_steps` is 0, but must be at least 1 where `chain.hmc_steps` is not 0",
         ),
     ] {
-        assert_eq!(error(assignment).replace("1e+3", "1e3"), expected);
+        assert_eq!(error(assignment), expected);
     }
     for fine in ["model.latent=4096", "train.average=1", "train.learning_rate.first=1", "train.adam.beta1=0"]
     {

@@ -75,7 +75,7 @@ pub(crate) struct Arguments {
     /// Compare the approximation with long HMC chains on the posteriors of the first N images
     #[arg(long, value_name = "N", help_heading = WHAT, default_value_t = 0)]
     posterior: usize,
-    /// Measure how much better reverse models would raise the bound of the first N images
+    /// Measure by how much better reverse models would raise the bound of the first N images
     #[arg(long, value_name = "N", help_heading = WHAT, default_value_t = 0)]
     reverse: usize,
     /// Start over instead of resuming an interrupted evaluation

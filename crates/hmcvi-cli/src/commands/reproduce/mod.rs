@@ -59,7 +59,7 @@ pub(crate) struct Arguments {
     /// Run AIS on N test images and BDMC on N simulated ones, for the basic rows and the best ones
     #[arg(long, value_name = "N", default_value_t = 0)]
     ais: usize,
-    /// Measure how much better reverse models would raise the bound of N images, for each HMCVI row
+    /// Measure by how much better reverse models would raise the bound of N images, for each HMCVI row
     #[arg(long, value_name = "N", default_value_t = 0)]
     reverse: usize,
     /// Compute likelihoods by quadrature too, for rows with two latent dimensions
