@@ -95,6 +95,13 @@ fn the_old_name_of_a_setting_is_still_read() {
     assert!(shown.contains("max_grad_norm = 7.0") && !shown.contains("longest_gradient"), "{shown}");
     let set = ["config", "show", "basic-2d", "--set", "train.adam.longest_gradient=8"];
     assert!(sandbox.succeed(&set).contains("max_grad_norm = 8.0"));
+    // Records of earlier reports have it too.
+    let mut record = serde_json::to_value(hmcvi_record::RunSettings::default()).expect("plain values");
+    let fields = record.as_object_mut().expect("a table");
+    fields.remove("max_grad_norm").expect("the new name is written");
+    fields.insert("longest_gradient".into(), 9.0.into());
+    let read: hmcvi_record::RunSettings = serde_json::from_value(record).expect("an old record");
+    assert_eq!(read.max_grad_norm, 9.0);
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
     /// Folder for the files
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Replace files that exist
+    /// Replace existing files
     #[arg(long)]
     force: bool,
     /// Images to encode

@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     /// Write all positions to this .npy file, with shape [steps, chains, 2]
     #[arg(long, value_name = "FILE.npy")]
     out: Option<PathBuf>,
-    /// Replace files that exist
+    /// Replace existing files
     #[arg(long)]
     force: bool,
 }
