@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use hmcvi_record::ChangedSetting;
+use serde_json::{Map, Value};
 
 use super::RunSpec;
 
@@ -19,7 +20,7 @@ impl RunSpec {
         let matters = |key: &&&String| !WITHOUT_EFFECT.iter().any(|prefix| key.starts_with(prefix));
         let differs = |key: &&&String| from.get(**key) != to.get(**key);
         let change = |key: &String| {
-            let value = |map: &BTreeMap<String, toml::Value>| map.get(key).map(ToString::to_string);
+            let value = |map: &BTreeMap<String, Value>| map.get(key).map(ToString::to_string);
             ChangedSetting { key: key.clone(), from: value(&from), to: value(&to) }
         };
         keys.iter().filter(matters).filter(differs).map(|key| change(key)).collect()
@@ -27,17 +28,17 @@ impl RunSpec {
 }
 
 /// Values by their whole keys.
-fn flat(spec: &RunSpec) -> BTreeMap<String, toml::Value> {
-    fn add(prefix: &str, table: toml::Table, all: &mut BTreeMap<String, toml::Value>) {
+fn flat(spec: &RunSpec) -> BTreeMap<String, Value> {
+    fn add(prefix: &str, table: Map<String, Value>, all: &mut BTreeMap<String, Value>) {
         for (key, value) in table {
             match value {
-                toml::Value::Table(inner) => add(&format!("{prefix}{key}."), inner, all),
+                Value::Object(inner) => add(&format!("{prefix}{key}."), inner, all),
                 value => drop(all.insert(format!("{prefix}{key}"), value)),
             }
         }
     }
     let mut all = BTreeMap::new();
-    add("", toml::from_str(&spec.to_toml()).expect("written by this program"), &mut all);
+    add("", spec.to_settings(), &mut all);
     all
 }
 
@@ -47,7 +48,7 @@ mod tests {
 
     #[test]
     fn changes_that_matter_are_named_with_both_values() {
-        let before = RunSpec::default();
+        let before = RunSpec { seed: u64::MAX, ..RunSpec::default() };
         let mut after = before.clone();
         (after.train.epochs, after.train.save_seconds, after.eval.seed) = (before.train.epochs + 1, 1.0, 7);
         after.train.learning_rate.last = 0.5;

@@ -219,7 +219,7 @@ impl RunSpec {
         toml::to_string_pretty(self).expect("settings are plain tables, numbers and strings")
     }
 
-    fn to_settings(&self) -> Map<String, Value> {
+    pub(super) fn to_settings(&self) -> Map<String, Value> {
         match serde_json::to_value(self) {
             Ok(Value::Object(settings)) => settings,
             _ => unreachable!("settings are a table of plain values"),
