@@ -106,7 +106,7 @@ fn the_first_files_of_a_version_are_read_as_well() {
 
     let (file, text) = fixture("report-1-first.json");
     let report: Report = read(&file, &text).unwrap();
-    assert_eq!(report.runs[0].facts.settings.longest_gradient, 0.0);
+    assert_eq!(report.runs[0].facts.settings.max_grad_norm, 0.0);
     assert_eq!(report.comparison.runs.len(), 1);
 }
 
