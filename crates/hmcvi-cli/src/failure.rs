@@ -11,6 +11,7 @@ use hmcvi::figure::FigureError;
 use hmcvi::hmc::SamplerError;
 use hmcvi::run::{DirectoryError, SessionError};
 use hmcvi::train::TrainError;
+use hmcvi_fetch::FetchError;
 use hmcvi_report::ReportError;
 use serde_json::json;
 
@@ -144,6 +145,15 @@ impl From<DeviceError> for Failure {
         match error {
             DeviceError::Run(_) => failure,
             _ => failure.then("`--device cpu` needs no GPU; `hmcvi doctor` tests what this machine has"),
+        }
+    }
+}
+
+impl From<FetchError> for Failure {
+    fn from(error: FetchError) -> Self {
+        match error {
+            FetchError::Data(error) => error.into(),
+            other => Failure::Data(other.to_string()),
         }
     }
 }

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use clap::{Subcommand, ValueEnum};
 use hmcvi::config::DataSettings;
-use hmcvi::data::{DatasetInfo, FetchEvent, FetchOptions, Severity, fetch_mnist, info, open, verify_mnist};
+use hmcvi::data::{DatasetInfo, Severity, info, open, verify_mnist};
+use hmcvi_fetch::{FetchEvent, FetchOptions, fetch_mnist};
 use hmcvi_report::{Align, Table};
 use serde::Serialize;
 

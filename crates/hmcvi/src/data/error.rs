@@ -1,9 +1,9 @@
-//! Say what is wrong with a data file or a download: where, what was found, what was expected, what to do.
+//! Say what is wrong with a data file: where, what was found, what was expected, what to do.
 
 use std::io;
 use std::path::Path;
 
-/// A data set that cannot be read, written or fetched.
+/// A data set that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DataError {
@@ -131,51 +131,6 @@ pub enum DataError {
         /// What to do.
         next: String,
     },
-    /// An address that is not fetched from.
-    #[error("{url}: {found}, expected an https address (plain http only to 127.0.0.0/8 or [::1])")]
-    Url {
-        /// The address.
-        url: String,
-        /// What is wrong with it.
-        found: String,
-    },
-    /// A download that broke off or was refused.
-    #[error("{url}: {reason}")]
-    Download {
-        /// The address, or the command that was run.
-        url: String,
-        /// What happened.
-        reason: String,
-    },
-    /// Another process writes into the same folder.
-    #[error("{folder}: another process is fetching into this folder; wait until it has finished")]
-    Busy {
-        /// The folder.
-        folder: String,
-    },
-    /// Files are missing and fetching is switched off.
-    #[error(
-        "{folder}: {} not there and fetching is switched off (offline)\n{instructions}",
-        are(.missing)
-    )]
-    Offline {
-        /// The cache folder.
-        folder: String,
-        /// The names of the missing files.
-        missing: Vec<String>,
-        /// How to put them there by hand.
-        instructions: String,
-    },
-    /// Every way to fetch has failed.
-    #[error("{folder}: files are missing and could not be fetched\n  tried {}\n{instructions}", .attempts.join("\n  tried "))]
-    Fetch {
-        /// The cache folder.
-        folder: String,
-        /// Every attempt with the reason why it failed.
-        attempts: Vec<String>,
-        /// How to put the files there by hand.
-        instructions: String,
-    },
 }
 
 impl DataError {
@@ -197,8 +152,4 @@ impl DataError {
 /// The name of a path as messages show it.
 pub(crate) fn name(path: &Path) -> String {
     if path.as_os_str().is_empty() { "(empty path)".to_owned() } else { path.display().to_string() }
-}
-
-fn are(missing: &[String]) -> String {
-    format!("{} {}", missing.join(", "), if missing.len() == 1 { "is" } else { "are" })
 }

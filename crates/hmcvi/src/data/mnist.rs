@@ -63,7 +63,7 @@ impl KnownFile {
     }
 
     /// Checks the content of a file.
-    pub(crate) fn verify(&self, path: &Path) -> Result<(), DataError> {
+    pub fn verify(&self, path: &Path) -> Result<(), DataError> {
         let (found, _) = Stream::open(path)?.hash(self.length)?;
         self.check_hash(path, found)
     }

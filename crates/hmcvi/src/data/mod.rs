@@ -1,4 +1,4 @@
-//! Read, split, binarise and fetch the images that models are trained on.
+//! Read, split and binarise the images that models are trained on.
 //!
 //! ```
 //! use hmcvi::data::{Binarisation, PixelScale, Source, open};
@@ -20,7 +20,6 @@ mod batch;
 mod binarise;
 mod embedded;
 mod error;
-mod fetch;
 mod file;
 mod folder;
 mod hash;
@@ -43,7 +42,6 @@ pub use array::ByteArray;
 pub use batch::{fixed_draw, images_given, images_of_batch};
 pub use binarise::{Binarisation, PixelScale};
 pub use error::DataError;
-pub use fetch::{FetchEvent, FetchOptions, fetch_files, fetch_mnist};
 pub use folder::{load_idx_folder, load_npy_folder};
 pub(crate) use hash::hexadecimal;
 pub use idx::{Storage, read_idx, read_idx_bytes, write_idx};
@@ -52,6 +50,7 @@ pub use info::{DatasetInfo, SplitInfo, info};
 pub use kind::Kind;
 pub use mnist::{KnownFile, MNIST_FILES, load_mnist, verify_mnist};
 pub use npy::{NpyValue, read_npy, read_npy_bytes, write_npy, write_npy_to};
+pub use npz::is_safe_entry;
 pub use remark::{About, Remark, Severity};
 pub use source::{Reading, Source, open, open_as};
 pub use split::{Dataset, Split};

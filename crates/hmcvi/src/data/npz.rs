@@ -34,7 +34,7 @@ impl<R: Read + Seek> Npz<R> {
         let archive = ZipArchive::new(reader).map_err(|error| failed(&file, error))?;
         for index in 0..archive.len() {
             match archive.name_for_index(index) {
-                Some(Ok(entry)) if is_safe(&entry) => {}
+                Some(Ok(entry)) if is_safe_entry(&entry) => {}
                 Some(Ok(entry)) => {
                     return Err(DataError::UnsafeName { file, entry: entry.escape_debug().to_string() });
                 }
@@ -66,7 +66,7 @@ impl<R: Read + Seek> Npz<R> {
 }
 
 /// Whether the name of an entry is a relative path that stays where it is put, on every system.
-pub(crate) fn is_safe(entry: &str) -> bool {
+pub fn is_safe_entry(entry: &str) -> bool {
     let drive = entry.as_bytes().get(1) == Some(&b':');
     let mut parts = entry.trim_end_matches('/').split('/');
     !drive && !entry.contains(['\\', '\0']) && parts.all(|part| !part.is_empty() && part != "..")

