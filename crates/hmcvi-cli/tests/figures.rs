@@ -52,3 +52,34 @@ fn a_figure_that_fails_names_itself() {
     sandbox.succeed(&["figures", "--only", "6,7", "--model", "plane", "--out", "of-run"]);
     assert!(sandbox.path().join("of-run/7-latent-map.svg").is_file());
 }
+
+/// Images without labels: dark squares of 8 x 8 with a light corner.
+fn unlabelled(sandbox: &Sandbox, count: usize) {
+    let header = format!("{{'descr': '|u1', 'fortran_order': False, 'shape': ({count}, 8, 8), }}");
+    // The header ends with a new line, at a multiple of 64.
+    let header = format!("{header:<117}\n");
+    let mut bytes = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+    bytes.extend(header.as_bytes());
+    bytes.extend((0..64 * count).map(|i| if i % 8 < i / 64 % 8 { 255 } else { 0 }));
+    std::fs::write(sandbox.path().join("images.npy"), bytes).expect("a writable folder");
+}
+
+#[test]
+fn images_without_labels_have_no_classes() {
+    let sandbox = Sandbox::new();
+    unlabelled(&sandbox, 80);
+    let train =
+        ["train", "basic-2d", "--data", "images.npy", "--out", "run", "-q", "--set", "train.epochs=1"];
+    sandbox.succeed(&[&train[..], &["model.hidden=[8]", "train.batch=10"]].concat());
+    sandbox.succeed(&["figures", "--only", "7", "--model", "run", "--out", "f"]);
+    let read = |end: &str| std::fs::read_to_string(sandbox.path().join(format!("f/7-latent-map.{end}")));
+    let data: serde_json::Value =
+        serde_json::from_str(&read("json").expect("the data is there")).expect("JSON");
+    assert!(data["points"].as_array().is_some_and(|all| all.iter().all(|p| p["class"].is_null())), "{data}");
+    let drawing = read("svg").expect("the drawing is there");
+    assert!(!drawing.contains(">class<") && drawing.contains("drawn from the encoder"));
+    sandbox.succeed(&["sample", "run", "--count", "4", "--out", "s.png"]);
+    let png = std::fs::read(sandbox.path().join("s.png")).expect("the picture is there");
+    // Two images of eight pixels and a gap, each pixel a square of seven.
+    assert_eq!(png[16..24], [0, 0, 0, 119, 0, 0, 0, 119]);
+}

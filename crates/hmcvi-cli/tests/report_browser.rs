@@ -1,4 +1,5 @@
-//! Open reports in a real browser: nothing goes wrong, all is visible, nothing is fetched, no page is too wide.
+//! Open reports in a real browser: nothing goes wrong, all is visible, nothing is fetched, no page is too wide or white in
+//! the dark.
 //!
 //! Needs Chromium or Chrome and its driver: `HMCVI_BROWSER` and `HMCVI_CHROMEDRIVER` name them, else they are looked for
 //! on the path. Where one of them is missing, the test says so and passes.
@@ -142,6 +143,11 @@ const LOOK: &str = "
         wide: wide.map(name).slice(0, 5),
         background: getComputedStyle(document.body).backgroundColor,
         headings: [...document.querySelectorAll('h1')].length,
+        hints: [...document.querySelectorAll('.hint')].filter(h => h.offsetParent !== null).length,
+        white: [...document.querySelectorAll('body *')].filter(e => {
+            const style = getComputedStyle(e), white = 'rgb(255, 255, 255)';
+            return style.backgroundColor === white || (e.closest('svg') && style.fill === white);
+        }).map(name).slice(0, 5),
         unnamed: [...document.querySelectorAll('img:not([alt]), svg[role=img]:not([aria-label])')].length,
     };
 ";
@@ -169,7 +175,7 @@ fn reports_are_whole_in_a_browser() {
     }
     train(&sandbox, "hmcvi-1", "young", 1);
     let pages = [
-        ("judged.html", vec![evil]),
+        ("evaluated.html", vec![evil]),
         ("young.html", vec!["young"]),
         ("compared.html", vec!["basic", evil, "young"]),
     ];
@@ -190,6 +196,16 @@ fn reports_are_whole_in_a_browser() {
             assert_eq!(found["scrollWidth"], width, "{at} scrolls sideways: {}", found["wide"]);
             assert_eq!(found["wide"], json!([]), "{at}");
             assert_eq!(found["broken"], json!([]), "{at}");
+            if dark {
+                assert_eq!(found["white"], json!([]), "{at} is dark");
+            }
+            // A comparison is wider than a telephone, and says so there.
+            let hinted = found["hints"].as_u64() > Some(0);
+            assert!(
+                hinted == (width < 600) || (*page == "young.html" && !hinted),
+                "{at}: {}",
+                found["hints"]
+            );
             assert!(
                 found["figures"].as_u64() >= Some(5) && found["sections"].as_u64() >= Some(5),
                 "{at}: {found}"

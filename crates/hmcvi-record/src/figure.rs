@@ -229,8 +229,11 @@ pub struct LatentSquare {
     pub images: usize,
     /// Decoded means in the middles of equal squares.
     pub decoded: Mosaic,
-    /// Draws after the HMC steps.
+    /// Draws at the end of the chain.
     pub points: Vec<LatentPoint>,
+    /// HMC steps between the encoder's draws and the points; 0 for plain variational inference.
+    #[serde(default)]
+    pub hmc_steps: u64,
 }
 
 /// A density on a grid and how far it is from the posterior.
@@ -259,6 +262,9 @@ pub struct Posteriors {
     pub initial: Density,
     /// After the HMC steps: a kernel estimate from draws.
     pub improved: Density,
+    /// HMC steps of the model; without any, `improved` is an estimate of `initial`.
+    #[serde(default)]
+    pub hmc_steps: u64,
     /// Draws behind each estimate.
     pub draws: usize,
     /// Standard deviations of the kernel.

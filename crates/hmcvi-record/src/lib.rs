@@ -305,6 +305,7 @@ pub struct LatentPoint {
     pub x: f64,
     /// Second coordinate.
     pub y: f64,
-    /// Class of the image, which gives the colour.
-    pub class: u8,
+    /// Class of the image, which gives the colour; absent where the data has no labels.
+    #[serde(default)]
+    pub class: Option<u8>,
 }

@@ -1,20 +1,9 @@
 //! Say why a figure could not be made.
 
-use std::io;
-use std::path::PathBuf;
-
 /// A figure that could not be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReportError {
-    /// A file that could not be written.
-    #[error("cannot write {}: {source}", .file.display())]
-    Io {
-        /// The file.
-        file: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
     /// A figure with nothing in it.
     #[error("the figure `{0}` has no points that are finite")]
     Empty(String),

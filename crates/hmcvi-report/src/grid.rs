@@ -1,13 +1,12 @@
-//! Arrange grey images in a grid and write them as PNG.
-
-use std::path::Path;
+//! Arrange grey images in a grid.
 
 use crate::ReportError;
+use crate::scene::{Look, Pixels, Rect, Scene, Shape};
 
-/// Pixels between images.
-const GAP: usize = 2;
-/// Grey of the gaps.
-const BACKGROUND: u8 = 160;
+/// Pixels that an image is to have on its longer side: small images are enlarged by a whole factor.
+const LARGE: usize = 56;
+/// Most pixels of a side of the picture that are worth enlarging for.
+const LARGEST: usize = 8000;
 
 /// Images with values from 0 to 1, to be shown in rows.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,68 +17,47 @@ pub struct GreyGrid {
     pub width: usize,
     /// Images in a row.
     pub columns: usize,
-    /// Every image pixel is shown as a square of so many.
-    pub zoom: usize,
     /// Values of all images, one after the other.
     pub values: Vec<f32>,
 }
 
 impl GreyGrid {
-    /// Writes the grid as PNG.
-    pub fn save(&self, path: &Path) -> Result<(), ReportError> {
-        save(path, &self.png()?)
-    }
-
     /// The grid as PNG.
     pub fn png(&self) -> Result<Vec<u8>, ReportError> {
-        let (pixels, width, height) = self.render()?;
-        encode_png(&pixels, width as u32, height as u32, png::ColorType::Grayscale)
+        self.scene()?.to_png()
     }
 
-    fn render(&self) -> Result<(Vec<u8>, usize, usize), ReportError> {
-        let GreyGrid { height, width, columns, zoom, ref values } = *self;
+    /// The grid as a drawing: images one of their pixels apart, each pixel a square.
+    pub fn scene(&self) -> Result<Scene, ReportError> {
+        let pixels = self.pixels()?;
+        let longest = pixels.width.max(pixels.height);
+        let zoom = (LARGE / self.height.max(self.width)).min(LARGEST / longest).max(1);
+        let [width, height] = [pixels.width, pixels.height].map(|side| (side * zoom) as f64);
+        let mut scene = Scene::of_pixels("Images in rows", width, height);
+        let area = Rect { x: 0.0, y: 0.0, width, height };
+        scene.add(Shape::Picture { area, pixels, look: Look::Squares });
+        Ok(scene)
+    }
+
+    /// Grey pixels with transparent gaps.
+    fn pixels(&self) -> Result<Pixels, ReportError> {
+        let GreyGrid { height, width, columns, ref values } = *self;
         let size = height * width;
         if size == 0 || values.is_empty() || !values.len().is_multiple_of(size) {
             return Err(ReportError::Pixels { found: values.len(), height, width });
         }
-        let (columns, zoom, images) = (columns.max(1), zoom.max(1), values.len() / size);
-        let (cell_width, cell_height) = (width * zoom + GAP, height * zoom + GAP);
-        let total_width = columns.min(images) * cell_width + GAP;
-        let total_height = images.div_ceil(columns) * cell_height + GAP;
-        let mut pixels = vec![BACKGROUND; total_width * total_height];
-        for (i, image) in values.chunks(size).enumerate() {
-            let (left, top) = (GAP + (i % columns) * cell_width, GAP + (i / columns) * cell_height);
-            for y in 0..height * zoom {
-                for x in 0..width * zoom {
-                    let value = image[(y / zoom) * width + x / zoom].clamp(0.0, 1.0);
-                    pixels[(top + y) * total_width + left + x] = (value * 255.0).round() as u8;
-                }
-            }
+        let (columns, images) = (columns.clamp(1, values.len() / size), values.len() / size);
+        let (all_width, all_height) =
+            (columns * (width + 1) - 1, images.div_ceil(columns) * (height + 1) - 1);
+        let mut rgba = vec![0; 4 * all_width * all_height];
+        for (i, value) in values.iter().enumerate() {
+            let (image, y, x) = (i / size, i % size / width, i % width);
+            let (row, column) = ((image / columns) * (height + 1) + y, (image % columns) * (width + 1) + x);
+            let grey = (value.clamp(0.0, 1.0) * 255.0).round() as u8;
+            rgba[4 * (row * all_width + column)..][..4].copy_from_slice(&[grey, grey, grey, u8::MAX]);
         }
-        Ok((pixels, total_width, total_height))
+        Ok(Pixels { width: all_width, height: all_height, rgba })
     }
-}
-
-/// PNG with eight bits a channel.
-pub fn encode_png(
-    pixels: &[u8],
-    width: u32,
-    height: u32,
-    kind: png::ColorType,
-) -> Result<Vec<u8>, ReportError> {
-    let failed = |e: png::EncodingError| ReportError::Drawing(e.to_string());
-    let mut bytes = Vec::new();
-    let mut encoder = png::Encoder::new(&mut bytes, width, height);
-    encoder.set_color(kind);
-    encoder.set_depth(png::BitDepth::Eight);
-    let mut writer = encoder.write_header().map_err(failed)?;
-    writer.write_image_data(pixels).map_err(failed)?;
-    writer.finish().map_err(failed)?;
-    Ok(bytes)
-}
-
-pub(crate) fn save(path: &Path, bytes: &[u8]) -> Result<(), ReportError> {
-    std::fs::write(path, bytes).map_err(|source| ReportError::Io { file: path.into(), source })
 }
 
 #[cfg(test)]
@@ -88,11 +66,30 @@ mod tests {
 
     #[test]
     fn images_lie_where_the_grid_puts_them() {
-        // Three 1 x 1 images in two columns: 0 and 1 above, 0.5 below left, gap below right.
-        let grid = GreyGrid { height: 1, width: 1, columns: 2, zoom: 1, values: vec![0.0, 1.0, 0.5] };
-        let (pixels, width, height) = grid.render().expect("three images");
-        assert_eq!((width, height), (8, 8));
-        let at = |x: usize, y: usize| pixels[y * width + x];
-        assert_eq!([at(2, 2), at(5, 2), at(2, 5), at(5, 5)], [0, 255, 128, BACKGROUND]);
+        // Three 1 x 1 images in two columns: 0 and 1 above, 0.5 below left, nothing below right.
+        let grid = GreyGrid { height: 1, width: 1, columns: 2, values: vec![0.0, 1.0, 0.5] };
+        let Pixels { width, height, rgba } = grid.pixels().expect("three images");
+        assert_eq!((width, height), (3, 3));
+        let at = |x: usize, y: usize| (rgba[4 * (y * width + x)], rgba[4 * (y * width + x) + 3]);
+        assert_eq!([at(0, 0), at(2, 0), at(0, 2), at(2, 2)], [(0, 255), (255, 255), (128, 255), (0, 0)]);
+        assert_eq!(at(1, 0), (0, 0), "gaps are transparent");
+    }
+
+    #[test]
+    fn small_images_are_as_large_as_others_and_their_pixels_are_squares() {
+        let size = |side: usize| {
+            let values = (0..4 * side * side).map(|i| (i % 2) as f32).collect();
+            let grid = GreyGrid { height: side, width: side, columns: 2, values };
+            let bytes = grid.scene().and_then(|s| s.to_png()).expect("it can be painted");
+            let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().expect("it is PNG");
+            let mut pixels = vec![0; reader.output_buffer_size().expect("it is small")];
+            let info = reader.next_frame(&mut pixels).expect("it is whole");
+            assert!(pixels.iter().all(|p| [0, 255].contains(p)), "nothing between black and white");
+            let black = pixels.iter().filter(|p| **p == 0).count() as f64 / pixels.len() as f64;
+            assert!((0.4..0.5).contains(&black), "every other pixel is black, and gaps are not: {black}");
+            (info.width, info.height)
+        };
+        // Twice 28 and a gap, two pixels for each; twice 8 and a gap, seven for each.
+        assert_eq!((size(28), size(8)), ((114, 114), (119, 119)));
     }
 }

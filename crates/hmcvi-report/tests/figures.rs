@@ -1,11 +1,13 @@
 //! Draw every figure from small data, and check what is in the drawing.
 #![allow(missing_docs, reason = "tests are named for what they guard")]
 
+use std::collections::BTreeSet;
+
 use hmcvi_record::figure::{
     Binarised, ChainPath, Density, EnergySurface, Ensemble, Field, FlowChart, FlowState, LatentSquare,
     Mosaic, Motion, Particles, Phase, Picture, Point, Posteriors,
 };
-use hmcvi_record::{Curve, LatentPoint};
+use hmcvi_record::{Curve, Estimate, LatentPoint};
 use hmcvi_report::{ReportError, Scene, figure};
 
 fn field(f: impl Fn(Point) -> f64) -> Field {
@@ -42,7 +44,7 @@ fn check(scene: &Scene, texts: &[&str]) -> String {
     let svg = without_bytes(&scene.to_svg());
     assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\"") && svg.ends_with("</svg>\n"));
     assert!(!svg.contains("NaN") && !svg.contains("inf"), "a number is none");
-    for tag in ["g", "text", "tspan", "clipPath", "title"] {
+    for tag in ["svg", "path", "image", "text", "tspan", "title"] {
         let opened = svg.matches(&format!("<{tag}>")).count() + svg.matches(&format!("<{tag} ")).count();
         assert_eq!(opened, svg.matches(&format!("</{tag}>")).count(), "{tag}");
     }
@@ -157,8 +159,8 @@ fn an_energy_surface_shows_where_chains_begin_and_end() {
 #[test]
 fn a_latent_map_shows_every_image_once_in_its_colour() {
     let points =
-        (0..30).map(|i| LatentPoint { x: f64::from(i) / 30.0, y: 0.5, class: i as u8 % 3 }).collect();
-    let data = LatentSquare { images: 30, decoded: mosaic(), points };
+        (0..30).map(|i| LatentPoint { x: f64::from(i) / 30.0, y: 0.5, class: Some(i as u8 % 3) }).collect();
+    let data = LatentSquare { images: 30, decoded: mosaic(), points, hmc_steps: 3 };
     let svg =
         check(&figure::latent_square(&data), &["30 training images after the HMC steps", "class", "Φ(z"]);
     assert_eq!(dots(&svg), 30);
@@ -175,19 +177,23 @@ fn posteriors_say_how_far_they_are_and_how_well_that_is_known() {
         exact: gaussian(0.0),
         initial: Density { density: gaussian(0.5), divergence: 0.5 },
         improved: Density { density: gaussian(0.1), divergence: 0.02 },
+        hmc_steps: 2,
         draws: 1000,
         estimate_of_exact: 0.004,
         estimate_of_initial: 0.512,
         ..Posteriors::default()
     };
     let texts =
-        ["KL = 0.500 nats", "KL ≈ 0.020 nats", "log p(x) = −123.46 nats", "1000 draws", "0.004", "0.512"];
+        ["KL = 0.500 nats", "KL ≈ 0.020 nats", "log p(x) = −123.46 nats", "1,000 draws", "0.004", "0.512"];
     check(&figure::posteriors(&data), &texts);
 }
 
 #[test]
 fn data_without_a_point_is_drawn_without_one() {
-    check(&figure::latent_square(&LatentSquare { decoded: mosaic(), ..LatentSquare::default() }), &["class"]);
+    check(
+        &figure::latent_square(&LatentSquare { decoded: mosaic(), ..LatentSquare::default() }),
+        &["0 training images"],
+    );
     let empty = Ensemble { landscape: bowl(), ..Ensemble::default() };
     check(&figure::ensemble(&empty), &["Positions before"]);
 }
@@ -204,8 +210,13 @@ fn charts_name_their_lines_and_leave_out_what_is_not_a_number() {
     };
     let scene = figure::chart(&data).expect("some points are finite");
     let svg = check(&scene, &["Bound &amp; more", "epoch", "nats", "row 0", "row 7"]);
-    // Two lines have colours that came before: they and their signs are dashed.
-    assert_eq!(svg.matches("stroke-dasharray").count(), 4);
+    // Lines whose colours came before have other dashes.
+    let looks: BTreeSet<&str> = svg
+        .split("<path ")
+        .filter(|path| path.contains("stroke-width=\"2.2\""))
+        .filter_map(|path| path.split_once("stroke=")?.1.split('>').next())
+        .collect();
+    assert_eq!(looks.len(), 8, "{looks:?}");
 }
 
 #[test]
@@ -217,10 +228,116 @@ fn a_chart_without_points_is_refused_by_name() {
 
 #[test]
 fn latent_maps_have_a_panel_for_each_model_and_one_legend() {
-    let point = |i: u8| LatentPoint { x: f64::from(i), y: -f64::from(i), class: i };
+    let point = |i: u8| LatentPoint { x: f64::from(i), y: -f64::from(i), class: Some(i) };
     let panel = |name: &str| (name.to_string(), (0..3).map(point).collect());
     let scene = figure::latent_map(&[panel("basic"), panel("hmcvi")]).expect("there are points");
     let svg = check(&scene, &["basic", "hmcvi", "class"]);
     assert_eq!(svg.matches(">class<").count(), 1);
     assert!(figure::latent_map(&[("empty".into(), Vec::new())]).is_err());
+}
+
+#[test]
+fn panels_of_a_latent_map_share_their_axes() {
+    let panel = |name: &str, reach: f64| {
+        let point = |x: f64, y: f64| LatentPoint { x, y, class: None };
+        (name.to_string(), vec![point(0.0, 0.0), point(reach, 2.0 * reach)])
+    };
+    let scene = figure::latent_map(&[panel("near", 1.0), panel("far", 3.0)]).expect("there are points");
+    let svg = check(&scene, &["near", "far"]);
+    let dots: Vec<(f64, f64)> = svg
+        .split("\"M")
+        .filter(|d| d.contains("h0"))
+        .flat_map(|d| d.split('"').next().unwrap_or_default().split("h0"))
+        .filter_map(|d| d.trim_start_matches('M').split_once(' '))
+        .map(|(x, y)| (x.parse().expect("a number"), y.parse().expect("a number")))
+        .collect();
+    let [zero, near, other_zero, far] = dots[..] else { panic!("four points: {dots:?}") };
+    assert_eq!((other_zero.0 - zero.0, other_zero.1 - zero.1), (556.0, 0.0), "one panel further right");
+    // Three times as far in both directions, and twice as far upwards as to the right.
+    assert!((far.0 - other_zero.0 - 3.0 * (near.0 - zero.0)).abs() < 0.3, "{dots:?}");
+    assert!((zero.1 - near.1 - 2.0 * (near.0 - zero.0)).abs() < 0.3, "{dots:?}");
+}
+
+#[test]
+fn data_without_labels_has_one_colour_and_no_legend() {
+    let points: Vec<LatentPoint> =
+        (0..9).map(|i| LatentPoint { x: f64::from(i), y: 0.5, class: None }).collect();
+    let square = LatentSquare { images: 9, decoded: mosaic(), points: points.clone(), hmc_steps: 1 };
+    let map = figure::latent_map(&[("plane".into(), points)]).expect("there are points");
+    for scene in [figure::latent_square(&square), map] {
+        let svg = check(&scene, &[]);
+        assert!(!svg.contains(">class<") && !svg.contains("<circle"), "no legend");
+        assert_eq!((dots(&svg), svg.split("h0\"").count()), (9, 2), "one path of one colour");
+    }
+}
+
+#[test]
+fn points_of_earlier_versions_can_be_read() {
+    let read = |text: &str| serde_json::from_str::<LatentPoint>(text).expect("a point").class;
+    assert_eq!(read(r#"{"x":1.0,"y":2.0,"class":3}"#), Some(3));
+    assert_eq!(read(r#"{"x":1.0,"y":2.0,"class":null}"#), None);
+}
+
+#[test]
+fn figures_of_models_without_hmc_steps_do_not_speak_of_them() {
+    let square = |hmc_steps| {
+        figure::latent_square(&LatentSquare { decoded: mosaic(), hmc_steps, ..LatentSquare::default() })
+            .to_svg()
+    };
+    assert!(square(0).contains("drawn from the encoder") && !square(0).contains("HMC"));
+    assert!(square(1).contains("after the HMC step<") && square(2).contains("after the HMC steps<"));
+    let density = || Density { density: gaussian(0.5), divergence: 0.5 };
+    let data = Posteriors {
+        observed: picture(4, 4),
+        exact: gaussian(0.0),
+        initial: density(),
+        improved: density(),
+        ..Posteriors::default()
+    };
+    assert!(!check(&figure::posteriors(&data), &["Encoder", "Exact posterior"]).contains("HMC"));
+    let surface = EnergySurface {
+        observed: picture(4, 4),
+        energy: bowl(),
+        decoded: mosaic(),
+        near: bowl(),
+        paths: vec![ChainPath { points: vec![[0.1, 0.1]], end: [0.1, 0.1] }],
+        ..EnergySurface::default()
+    };
+    assert!(!check(&figure::energy_surface(&surface), &["Draws near the posterior"]).contains("chain"));
+}
+
+#[test]
+fn the_gain_says_how_much_of_the_gap_is_closed() {
+    let near = |mean: f64| Estimate { mean, standard_error: 0.1 };
+    let of = |name: &str, exact: f64, gap: f64| figure::GainOf {
+        name: name.into(),
+        exact: near(exact),
+        bound: near(exact + gap),
+        gap: near(gap),
+        posterior: Posteriors {
+            observed: picture(4, 4),
+            exact: gaussian(0.0),
+            initial: Density { density: gaussian(0.5), divergence: 1.25 },
+            improved: Density { density: gaussian(0.1), divergence: 0.375 },
+            hmc_steps: 2,
+            ..Posteriors::default()
+        },
+    };
+    let data = figure::Gain {
+        plain: of("Plain", 145.0, 4.0),
+        hmcvi: of("HMCVI", 143.0, 1.0),
+        chosen: "It is the first.".into(),
+    };
+    let texts = [
+        "close 75% of the bound’s gap",
+        "2.0 nats better",
+        "= 1.25 nats",
+        "≈ 0.38 nats",
+        "gap 4.00 ± 0.10",
+        "It is the first.",
+    ];
+    check(&figure::gain(&data), &texts);
+    let worse = figure::Gain { plain: data.hmcvi, hmcvi: data.plain, chosen: data.chosen };
+    let svg = check(&figure::gain(&worse), &["1.00 and 4.00 nats"]);
+    assert!(!svg.contains("close"), "no gain is claimed where there is none");
 }

@@ -4,7 +4,7 @@ mod common;
 
 use common::{basic, maker, run};
 use hmcvi_record::{Report, RunState, Section};
-use hmcvi_report::{Image, Picture, RunData, compare, comparison_text, page, report};
+use hmcvi_report::{GreyGrid, Picture, RunData, compare, comparison_text, page, report};
 
 fn picture(run: usize) -> Picture {
     Picture {
@@ -12,7 +12,7 @@ fn picture(run: usize) -> Picture {
         title: "Samples".into(),
         caption: "Drawn.".into(),
         alternative: "A grid of images.".into(),
-        image: Image::Pixels(b"\x89PNG".to_vec()),
+        drawing: GreyGrid { height: 1, width: 1, columns: 1, values: vec![0.5] }.scene().expect("one image"),
         full: false,
     }
 }
@@ -47,13 +47,11 @@ fn the_page_has_every_part_and_stands_alone() {
         assert!(!text.contains(word), "`{word}` would need something from elsewhere");
     }
     assert!(
-        text.contains("alt=\"A grid of images.\"") && text.contains("src=\"data:image/png;base64,iVBORw==")
+        text.contains("aria-label=\"A grid of images.\"")
+            && text.contains("href=\"data:image/png;base64,iVBORw")
     );
     assert!(text.contains("hmcvi train runs/a/config.toml --out runs/a-again"));
-    assert!(
-        text.contains("hmcvi train hmcvi-18 --set &#39;model.hidden=[200,200]&#39;"),
-        "the command as typed"
-    );
+    assert!(text.contains("hmcvi train hmcvi-18 --set 'model.hidden=[200,200]'"), "the command as typed");
 }
 
 #[test]
@@ -71,9 +69,6 @@ fn numbers_of_the_page_are_those_of_the_record() {
     let gain = basic.bound_gain.expect("both were judged");
     assert!(gain.paired && (gain.estimate.mean - 3.0).abs() < 1e-9 && gain.estimate.standard_error < 1e-9);
     assert!(record.verdict.contains("3.00 ± 0.00 nats better"), "{}", record.verdict);
-    for published in ["91.40", "87.28"] {
-        assert!(text.contains(published), "{published}");
-    }
     for known in ["16.7", "42.5", "1,000 temperatures", "0.125 ± 0.250", "1.004", "6.000 ± 0.250"] {
         assert!(text.contains(known), "{known}");
     }
@@ -242,7 +237,88 @@ fn a_run_has_the_same_colour_in_all_figures() {
     let begin = text.find("<figure id=\"figure-mass\"").expect("drawn");
     let panel = &text[begin..begin + text[begin..].find("</figure>").expect("closed")];
     assert!(
-        panel.contains("class=\"line s1\"") && !panel.contains("class=\"line s0\""),
+        panel.contains("stroke=\"var(--line-1)\"") && !panel.contains("stroke=\"var(--line-0)\""),
         "the first run has no mass"
     );
+}
+
+/// What stands above the parts of a page.
+fn headline(text: &str) -> &str {
+    text.split_once("<nav").expect("the parts are listed").0
+}
+
+#[test]
+fn the_papers_numbers_are_shown_for_its_data_and_its_protocol_only() {
+    let mut paper = run("a", 0.0);
+    paper.facts.published.as_mut().expect("a row of the paper").same_data = Some(true);
+    paper.facts.evaluation.as_mut().expect("evaluated").images = 10_000;
+    let text = page(&report(std::slice::from_ref(&paper), maker()), &[]);
+    for published in ["paper 91.40", "paper 87.28"] {
+        assert!(headline(&text).contains(published), "{published}");
+    }
+    type Change = fn(&mut RunData);
+    let changes: [Change; 5] = [
+        |r| r.facts.published.iter_mut().for_each(|p| p.same_data = None),
+        |r| r.facts.evaluation.iter_mut().for_each(|e| e.images = 1000),
+        |r| r.facts.evaluation.iter_mut().for_each(|e| e.draws = 1),
+        |r| r.facts.evaluation.iter_mut().for_each(|e| e.pixel_scale = 255),
+        |r| r.facts.evaluation.iter_mut().for_each(|e| e.split = "train".into()),
+    ];
+    for change in changes {
+        let mut other = paper.clone();
+        change(&mut other);
+        let text = page(&report(&[other], maker()), &[]);
+        assert!(!headline(&text).contains("91.40") && !headline(&text).contains("87.28"));
+    }
+    paper.facts.published.as_mut().expect("a row of the paper").same_data = Some(false);
+    let text = page(&report(&[paper], maker()), &[]);
+    assert!(
+        !text.contains("91.40") && !text.contains("87.28"),
+        "other data is not compared with the paper's at all"
+    );
+}
+
+#[test]
+fn paired_differences_have_a_figure_of_their_own() {
+    let text = page(&report(&[run("a", 0.0), run("b", 2.0)], maker()), &[]);
+    let begin = text.find("<figure id=\"figure-differences\"").expect("drawn");
+    let panel = &text[begin..begin + text[begin..].find("</figure>").expect("closed")];
+    assert!(panel.contains("Differences from a") && panel.contains("b, bound: −2.00"), "{panel}");
+    assert!(panel.contains("b, likelihood: −1.00") && panel.contains("Left of zero is better"), "{panel}");
+    assert!(!panel.contains("unpaired"), "{panel}");
+    assert!(!page(&report(&[run("a", 0.0)], maker()), &[]).contains("figure-differences"));
+}
+
+#[test]
+fn pages_speak_of_hmc_steps_as_there_are() {
+    let of = |hmc_steps, leapfrog_steps| {
+        let mut one = run("a", 0.0);
+        (one.facts.settings.hmc_steps, one.facts.settings.leapfrog_steps) = (hmc_steps, leapfrog_steps);
+        page(&report(&[one], maker()), &[])
+    };
+    let plain = of(0, 0);
+    assert!(plain.contains("no HMC steps") && plain.contains("Distance from the posterior"));
+    for word in ["fter the HMC steps", "0 HMC steps", "0 leapfrog steps"] {
+        assert!(!plain.contains(word), "{word}");
+    }
+    assert!(
+        of(1, 1).contains(">1 HMC step of 1 leapfrog step<")
+            && of(3, 4).contains(">3 HMC steps of 4 leapfrog steps<")
+    );
+}
+
+#[test]
+fn nothing_on_a_page_is_white_in_the_dark() {
+    let text = page(&report(&[refined("a"), run("b", 0.0)], maker()), &[picture(0)]);
+    let body = text.split_once("<body>").expect("a page").1;
+    for white in ["#fff", "\"white\"", "background"] {
+        assert!(!body.contains(white), "{white}");
+    }
+}
+
+#[test]
+fn wide_tables_say_that_they_scroll() {
+    let text = page(&report(&[run("a", 0.0), run("b", 2.0)], maker()), &[]);
+    let (before, _) = text.split_once("−log p(x) in nats per image").expect("the table of results");
+    assert!(before.contains("Scroll the table sideways to see all of it"));
 }

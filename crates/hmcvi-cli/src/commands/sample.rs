@@ -68,7 +68,7 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
     let [image, values_file, z_file] = files;
     outputs.write_npy(&values_file, &shape, &values)?;
     outputs.write_npy(&z_file, &z_shape, &z)?;
-    outputs.write(&image, &GreyGrid { height, width, columns, zoom: 2, values }.png()?)?;
+    outputs.write(&image, &GreyGrid { height, width, columns, values }.png()?)?;
     let written = Written { image, values: values_file, shape, z: z_file, z_shape };
     if context.terminal.json {
         return context.terminal.print_json(&written);

@@ -4,7 +4,8 @@ use hmcvi_record::figure::Binarised;
 
 use super::picture::framed;
 use super::{LABEL, TITLE};
-use crate::scene::{GREY, Rect, Scene, Text};
+use crate::palette::SOFT;
+use crate::scene::{Rect, Scene, Text};
 
 const SIDE: f64 = 224.0;
 
@@ -23,7 +24,7 @@ pub fn binarised(data: &Binarised) -> Scene {
         let cx = area.centre().0;
         scene.text(Text::new((cx, 34.0), name, TITLE).bold());
         framed(&mut scene, area, picture);
-        scene.text(Text::new((cx, area.bottom() + 26.0), how, LABEL).colour(GREY));
+        scene.text(Text::new((cx, area.bottom() + 26.0), how, LABEL).colour(SOFT));
     }
     scene
 }

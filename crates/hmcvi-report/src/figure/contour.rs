@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use hmcvi_record::figure::{Field, Point};
 
 use super::panel::Panel;
-use crate::scene::{Colour, Paint, Pixels, Place, Scene, Shape, Stroke};
+use super::ramp::Rgba;
+use crate::palette::Colour;
+use crate::scene::{Look, Pixels, Place, Scene, Shape, Stroke};
 
 /// An edge of the grid: the grid point at its lower left end, and whether it goes upwards.
 type Edge = (usize, bool);
@@ -78,27 +80,33 @@ fn crossing(field: &Field, level: f64, (at, upwards): Edge) -> Point {
 }
 
 /// Draws lines of equal value.
-pub(super) fn draw_lines(scene: &mut Scene, panel: &Panel, field: &Field, level: f64, stroke: Stroke) {
+pub(super) fn draw_lines(
+    scene: &mut Scene,
+    panel: &Panel,
+    field: &Field,
+    level: f64,
+    (stroke, opacity): (Stroke, f64),
+) {
     let place = |line: Vec<Point>| -> Vec<Place> { line.into_iter().map(|p| panel.at(p)).collect() };
     let parts: Vec<Vec<Place>> = lines(field, level).into_iter().map(place).collect();
     if !parts.is_empty() {
-        scene.add(Shape::Lines { parts, closed: false, fill: None, stroke: Some(stroke) });
+        scene.add(Shape::Lines { parts, closed: false, fill: None, stroke: Some(stroke), opacity });
     }
 }
 
 /// Fills a panel with the colours of a field's values.
-pub(super) fn fill(scene: &mut Scene, panel: &Panel, field: &Field, colour: impl Fn(f64) -> Colour) {
+pub(super) fn fill(scene: &mut Scene, panel: &Panel, field: &Field, colour: impl Fn(f64) -> Rgba) {
     let (width, height) = (panel.area.width.round() as usize, panel.area.height.round() as usize);
-    let mut rgb = Vec::with_capacity(3 * width * height);
+    let mut rgba = Vec::with_capacity(4 * width * height);
     for y in 0..height {
         for x in 0..width {
             let share = |i: usize, n: usize| (i as f64 + 0.5) / n as f64;
             let at = |i: usize, s: f64| panel.low[i] + s * (panel.high[i] - panel.low[i]);
-            let (r, g, b) = colour(value(field, [at(0, share(x, width)), at(1, 1.0 - share(y, height))]));
-            rgb.extend([r, g, b]);
+            rgba.extend(colour(value(field, [at(0, share(x, width)), at(1, 1.0 - share(y, height))])));
         }
     }
-    scene.add(Shape::Picture { area: panel.area, pixels: Pixels { width, height, rgb }, smooth: true });
+    let pixels = Pixels { width, height, rgba };
+    scene.add(Shape::Picture { area: panel.area, pixels, look: Look::Smooth });
 }
 
 /// The value at a point, interpolated between the four grid points around it.
@@ -120,13 +128,13 @@ pub(super) fn bands(
     panel: &Panel,
     field: &Field,
     levels: &[f64],
-    colour: impl Fn(f64) -> Colour,
+    colour: impl Fn(f64) -> Rgba,
 ) {
     let band = |v: f64| levels.iter().filter(|l| v > **l).count() as f64 / levels.len().max(1) as f64;
     fill(scene, panel, field, |v| colour(band(v)));
     for level in levels {
-        let paint = Paint { colour: (70, 90, 120), opacity: 0.45 };
-        draw_lines(scene, panel, field, *level, Stroke::new(paint, 0.8));
+        let stroke = Stroke::new(Colour::Fixed((90, 112, 145)), 0.8);
+        draw_lines(scene, panel, field, *level, (stroke, 0.6));
     }
 }
 

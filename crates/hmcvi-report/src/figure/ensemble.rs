@@ -5,14 +5,14 @@ use hmcvi_record::figure::{Ensemble, Field, Particles, Point};
 use super::motion::levels;
 use super::panel::Panel;
 use super::{contour, ramp};
-use crate::palette::LINES;
-use crate::scene::{Paint, Place, Rect, Scene, Shape, Stroke, WHITE};
+use crate::palette::{Colour, PAPER};
+use crate::scene::{Place, Rect, Scene, Shape, Stroke};
 
 const SIDE: f64 = 300.0;
 /// Bins of the histograms.
 const BINS: usize = 30;
 /// Colour of the particles: dark, on pale contours.
-const PARTICLES: Paint = Paint { colour: (136, 34, 85), opacity: 0.55 };
+const PARTICLES: Colour = Colour::Fixed((136, 34, 85));
 
 /// Two rows of three panels.
 pub fn ensemble(data: &Ensemble) -> Scene {
@@ -39,7 +39,8 @@ pub fn ensemble(data: &Ensemble) -> Scene {
 
 fn dots(scene: &mut Scene, panel: &Panel, points: &[Point]) {
     let places: Vec<Place> = points.iter().map(|p| panel.at(*p)).collect();
-    scene.clipped(panel.area, |scene| scene.add(Shape::Dots { places, radius: 2.2, paint: PARTICLES }));
+    let dots = Shape::Dots { places, radius: 2.2, colour: PARTICLES, opacity: 0.55 };
+    scene.clipped(panel.area, |scene| scene.add(dots));
 }
 
 fn positions(scene: &mut Scene, data: &Ensemble, particles: &Particles, area: Rect, title: &str) {
@@ -75,7 +76,7 @@ fn bars(scene: &mut Scene, panel: &Panel, counts: &[usize], (low, high): (f64, f
     for (i, count) in counts.iter().enumerate().filter(|(_, c)| **c > 0) {
         let ((x, y), (right, bottom)) = (panel.at([edge(i), *count as f64]), panel.at([edge(i + 1), 0.0]));
         let bar = Rect { x, y, width: right - x, height: bottom - y };
-        scene.rect(bar, Some(LINES[0].into()), Some(Stroke::new(WHITE, 0.8)));
+        scene.rect(bar, Some(Colour::Line(0)), Some(Stroke::new(PAPER, 0.8)));
     }
 }
 

@@ -3,8 +3,8 @@
 use hmcvi_record::figure::FlowChart;
 
 use super::{LABEL, TITLE};
-use crate::palette::LINES;
-use crate::scene::{Anchor, Colour, GREY, Place, Rect, Scene, Stroke, Text, WHITE};
+use crate::palette::{Colour, PAPER, SOFT};
+use crate::scene::{Anchor, Place, Rect, Scene, Stroke, Text};
 
 const WIDTH: f64 = 780.0;
 const BOX: (f64, f64) = (320.0, 62.0);
@@ -12,7 +12,7 @@ const BOX: (f64, f64) = (320.0, 62.0);
 const DISTANCE: f64 = 116.0;
 const CENTRE: f64 = 290.0;
 /// Fill of states.
-const PALE: Colour = (234, 241, 248);
+const PALE: Colour = Colour::Fixed((234, 241, 248));
 
 /// Boxes from top to bottom, arrows with what they mean, and two ends.
 pub fn flow_chart(data: &FlowChart) -> Scene {
@@ -24,7 +24,7 @@ pub fn flow_chart(data: &FlowChart) -> Scene {
     );
     let top = |i: usize| 24.0 + DISTANCE * i as f64;
     for (i, state) in data.states.iter().enumerate() {
-        boxed(&mut scene, (CENTRE, top(i)), &state.name, &state.meaning, LINES[0]);
+        boxed(&mut scene, (CENTRE, top(i)), &state.name, &state.meaning, Colour::Line(0));
         let Some(step) = data.steps.get(i) else { continue };
         let (from, to) = (top(i) + BOX.1, top(i) + DISTANCE);
         if i + 1 < data.states.len() {
@@ -39,11 +39,11 @@ pub fn flow_chart(data: &FlowChart) -> Scene {
     }
     let fork = top(data.states.len() - 1) + BOX.1;
     let y = fork + 100.0;
-    scene.line(&[(CENTRE, fork), (CENTRE, fork + 58.0)], Stroke::new(GREY, 1.8));
+    scene.line(&[(CENTRE, fork), (CENTRE, fork + 58.0)], Stroke::new(SOFT, 1.8));
     let ends = data.ends.len();
     for (i, (why, outcome)) in data.ends.iter().enumerate() {
         let x = if ends == 1 { CENTRE } else { 196.0 + 388.0 * i as f64 };
-        let colour = if i == 0 { LINES[2] } else { LINES[1] };
+        let colour = if i == 0 { Colour::Line(2) } else { Colour::Line(1) };
         arrow(&mut scene, &[(CENTRE, fork + 58.0), (x, fork + 58.0), (x, y)]);
         boxed(&mut scene, (x, y), outcome, why, colour);
     }
@@ -53,15 +53,15 @@ pub fn flow_chart(data: &FlowChart) -> Scene {
 fn boxed(scene: &mut Scene, (cx, top): Place, name: &str, meaning: &str, edge: Colour) {
     let (width, height) = BOX;
     let area = Rect { x: cx - width / 2.0, y: top, width, height };
-    let fill = if edge == LINES[0] { PALE } else { WHITE };
-    scene.rect(area, Some(fill.into()), Some(Stroke::new(edge, 2.0)));
+    let fill = if edge == Colour::Line(0) { PALE } else { PAPER };
+    scene.rect(area, Some(fill), Some(Stroke::new(edge, 2.0)));
     scene.text(Text::new((cx, top + 27.0), name, TITLE + 1.0).bold());
-    scene.text(Text::new((cx, top + 49.0), meaning, LABEL - 1.0).colour(GREY));
+    scene.text(Text::new((cx, top + 49.0), meaning, LABEL - 1.0).colour(SOFT));
 }
 
 fn arrow(scene: &mut Scene, places: &[Place]) {
-    scene.line(places, Stroke::new(GREY, 1.8));
+    scene.line(places, Stroke::new(SOFT, 1.8));
     let Some(&(x, y)) = places.last() else { return };
     // All arrows point downwards.
-    scene.polygon(&[(x, y), (x - 5.5, y - 11.0), (x + 5.5, y - 11.0)], Some(GREY.into()), None);
+    scene.polygon(&[(x, y), (x - 5.5, y - 11.0), (x + 5.5, y - 11.0)], Some(SOFT), None);
 }

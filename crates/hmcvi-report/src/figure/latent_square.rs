@@ -6,18 +6,25 @@ use super::classes;
 use super::panel::Panel;
 use super::picture::ground;
 use crate::scene::{Rect, Scene};
+use crate::words::counted;
 
 const SIDE: f64 = 700.0;
 
 /// Decoded means with the encoded images on them, and which colour is which class.
 pub fn latent_square(data: &LatentSquare) -> Scene {
-    let mut scene = Scene::new("The latent space through the Gaussian distribution function", 884.0, 810.0);
+    let width = if classes::any(&data.points) { 884.0 } else { 800.0 };
+    let mut scene = Scene::new("The latent space through the Gaussian distribution function", width, 810.0);
     let area = Rect { x: 72.0, y: 40.0, width: SIDE, height: SIDE };
     let panel = Panel::new(area, [0.0; 2], [1.0; 2]);
     ground(&mut scene, area, &data.decoded.picture, 0.62);
     classes::dots(&mut scene, &panel, &data.points, 2.4);
-    let title = format!("{} training images after the HMC steps", data.images);
+    let after = match data.hmc_steps {
+        0 => "drawn from the encoder",
+        1 => "after the HMC step",
+        _ => "after the HMC steps",
+    };
+    let title = format!("{} {after}", counted(data.images as u64, "training image"));
     panel.axes(&mut scene, &title, "Φ(z_1)", "Φ(z_2)");
-    classes::legend(&mut scene, (area.right() + 30.0, area.y), classes::last(&data.points));
+    classes::legend(&mut scene, (area.right() + 30.0, area.y), &data.points);
     scene
 }

@@ -4,13 +4,13 @@ use hmcvi_record::figure::{Field, Motion, Phase, Point};
 
 use super::panel::{Key, Panel, legend};
 use super::{contour, ramp};
-use crate::palette::LINES;
-use crate::scene::{BLACK, Colour, GREY, Place, Rect, Scene, Shape, Stroke, WHITE};
+use crate::palette::{Colour, INK, PAPER, SOFT};
+use crate::scene::{Place, Rect, Scene, Shape, Stroke};
 
 const SIDE: f64 = 300.0;
 const TOP: f64 = 44.0;
 /// Colour of the total energy.
-const TOTAL: Colour = (85, 85, 85);
+const TOTAL: Colour = Colour::Fixed((85, 85, 85));
 
 /// Levels between two values at equal distances.
 pub(super) fn levels(low: f64, high: f64, count: usize) -> Vec<f64> {
@@ -30,15 +30,15 @@ pub fn motion(data: &Motion) -> Scene {
     let mut entries =
         vec![(Key::Dot(ramp::path(0.0)), "first state"), (Key::Dot(ramp::path(1.0)), "last state")];
     if several {
-        entries.push((Key::Line(Stroke::new(GREY, 2.2).dashed()), "momentum drawn anew"));
+        entries.push((Key::Line(Stroke::new(SOFT, 2.2).dashed()), "momentum drawn anew"));
     }
-    legend(&mut scene, (407.0, y), &entries);
-    let energy = [
-        (Key::Line(Stroke::new(LINES[0], 2.2)), "potential"),
-        (Key::Line(Stroke::new(LINES[1], 2.2)), "kinetic"),
+    legend(&mut scene, (407.0, y), entries);
+    let energy = vec![
+        (Key::Line(Stroke::new(Colour::Line(0), 2.2)), "potential"),
+        (Key::Line(Stroke::new(Colour::Line(1), 2.2)), "kinetic"),
         (Key::Line(Stroke::new(TOTAL, 2.2)), "total"),
     ];
-    legend(&mut scene, (974.0, y), &energy);
+    legend(&mut scene, (974.0, y), energy);
     scene
 }
 
@@ -55,17 +55,17 @@ fn way(scene: &mut Scene, panel: &Panel, data: &Motion, place: impl Fn(&Phase) -
     let at = |p: &Phase| panel.at(place(p));
     for simulation in &all {
         let places: Vec<Place> = simulation.iter().map(|(_, p)| at(p)).collect();
-        scene.line(&places, Stroke::new(BLACK, 1.1));
+        scene.line(&places, Stroke::new(INK, 1.1));
     }
     for pair in all.windows(2).filter(|_| jumps) {
         let (end, start) = (pair[0][pair[0].len() - 1].1, pair[1][0].1);
-        scene.line(&[at(end), at(start)], Stroke::new(GREY, 1.4).dashed());
+        scene.line(&[at(end), at(start)], Stroke::new(SOFT, 1.4).dashed());
     }
     for simulation in &all {
         for (i, (share, phase)) in simulation.iter().enumerate() {
             let end = i == 0 || i + 1 == simulation.len();
             let radius = if end && all.len() > 1 { 7.0 } else { 5.0 };
-            let (fill, edge) = (ramp::path(*share).into(), Stroke::new(WHITE, 1.0));
+            let (fill, edge) = (ramp::path(*share), Stroke::new(PAPER, 1.0));
             scene.add(Shape::Disc { place: at(phase), radius, fill, edge });
         }
     }
@@ -104,15 +104,21 @@ fn energies(scene: &mut Scene, data: &Motion, area: Rect) {
     let panel = Panel::new(area, [-0.03 * last, low - room], [1.03 * last, high + room]);
     for simulation in data.simulations.iter().skip(1) {
         let at = |v: f64| panel.at([simulation[0].time, v]);
-        scene.line(&[at(panel.low[1]), at(panel.high[1])], Stroke::new((190, 190, 190), 1.2).dashed());
+        scene.line(
+            &[at(panel.low[1]), at(panel.high[1])],
+            Stroke::new(Colour::Fixed((190, 190, 190)), 1.2).dashed(),
+        );
     }
-    let kinds: [(Colour, Energy); 3] =
-        [(TOTAL, |p| p.potential + p.kinetic), (LINES[0], |p| p.potential), (LINES[1], |p| p.kinetic)];
+    let kinds: [(Colour, Energy); 3] = [
+        (TOTAL, |p| p.potential + p.kinetic),
+        (Colour::Line(0), |p| p.potential),
+        (Colour::Line(1), |p| p.kinetic),
+    ];
     for (colour, energy) in kinds {
         for simulation in &data.simulations {
             let places: Vec<Place> = simulation.iter().map(|p| panel.at([p.time, energy(p)])).collect();
             scene.line(&places, Stroke::new(colour, 2.0));
-            scene.add(Shape::Dots { places, radius: 3.6, paint: colour.into() });
+            scene.add(Shape::Dots { places, radius: 3.6, colour, opacity: 1.0 });
         }
     }
     panel.axes(scene, "Energies over time", "time", "energy");

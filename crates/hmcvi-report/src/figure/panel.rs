@@ -1,9 +1,11 @@
-//! Lay out a panel: a rectangle with axes, numbers, labels and a title.
+//! Lay out a panel: a rectangle with axes, numbers, labels, a title and a legend.
 
 use hmcvi_record::figure::Point;
 
 use super::{LABEL, NUMBER, TITLE};
-use crate::scene::{Anchor, BLACK, Colour, GREY, Place, Rect, Scene, Shape, Stroke, Text};
+use crate::palette::{Colour, GRID, INK, PAPER, SOFT};
+use crate::scene::{Anchor, Place, Rect, Scene, Shape, Stroke, Text, text_width};
+use crate::words::fixed;
 
 /// A part of a plane shown in an area.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +17,8 @@ pub(super) struct Panel {
 
 /// Length of the marks at numbers.
 const MARK: f64 = 5.0;
+/// Room below a panel for its numbers and its label.
+pub(super) const BELOW: f64 = MARK + NUMBER + LABEL + 14.0;
 
 impl Panel {
     pub(super) fn new(area: Rect, low: Point, high: Point) -> Self {
@@ -27,32 +31,47 @@ impl Panel {
         (self.area.x + share(x, 0) * self.area.width, self.area.bottom() - share(y, 1) * self.area.height)
     }
 
+    fn vertical(&self) -> Vec<(f64, String)> {
+        ticks(self.low[1], self.high[1], self.area.height / 50.0, false)
+    }
+
+    /// Draws a line at every number of the vertical axis.
+    pub(super) fn grid(&self, scene: &mut Scene) {
+        for (value, _) in self.vertical() {
+            let ends = [self.at([self.low[0], value]), self.at([self.high[0], value])];
+            scene.line(&ends, Stroke::new(GRID, 1.0));
+        }
+    }
+
+    /// Room on the left of a panel of this height for its numbers and its label.
+    pub(super) fn left(low: f64, high: f64, height: f64) -> f64 {
+        let numbers = ticks(low, high, height / 50.0, false);
+        let widest = numbers.iter().map(|(_, number)| text_width(number, NUMBER)).fold(0.0, f64::max);
+        MARK + 3.0 + widest + 8.0 + LABEL
+    }
+
     /// Draws the frame, numbers along two sides, and labels.
     pub(super) fn axes(&self, scene: &mut Scene, title: &str, x: &str, y: &str) {
         let (left, bottom) = (self.area.x, self.area.bottom());
-        let line = Stroke::new(GREY, 1.0);
+        let line = Stroke::new(SOFT, 1.0);
         scene.rect(self.area, None, Some(line));
-        for value in ticks(self.low[0], self.high[0]) {
+        let whole = matches!(x, "epoch" | "HMC step");
+        for (value, number) in ticks(self.low[0], self.high[0], self.area.width / 55.0, whole) {
             let (px, _) = self.at([value, self.low[1]]);
             scene.line(&[(px, bottom), (px, bottom + MARK)], line);
-            scene.text(Text::new((px, bottom + MARK + NUMBER), number(value), NUMBER));
+            scene.text(Text::new((px, bottom + MARK + NUMBER), number, NUMBER));
         }
-        for value in ticks(self.low[1], self.high[1]) {
+        for (value, number) in self.vertical() {
             let (_, py) = self.at([self.low[0], value]);
             scene.line(&[(left - MARK, py), (left, py)], line);
             let place = (left - MARK - 3.0, py + 0.36 * NUMBER);
-            scene.text(Text::new(place, number(value), NUMBER).anchor(Anchor::End));
+            scene.text(Text::new(place, number, NUMBER).anchor(Anchor::End));
         }
         let (cx, cy) = self.area.centre();
-        scene.text(Text::new((cx, bottom + MARK + NUMBER + 20.0), x, LABEL));
-        let numbers = ticks(self.low[1], self.high[1]).into_iter().map(|v| number(v).chars().count());
-        let widest = numbers.max().unwrap_or(0) as f64 * 0.62 * NUMBER;
-        scene.text(Text::new((left - MARK - widest - 12.0, cy), y, LABEL).upwards());
-        self.title(scene, title);
-    }
-
-    pub(super) fn title(&self, scene: &mut Scene, title: &str) {
-        scene.text(Text::new((self.area.centre().0, self.area.y - 12.0), title, TITLE).bold());
+        scene.text(Text::new((cx, bottom + BELOW - 10.0), x, LABEL));
+        let room = Panel::left(self.low[1], self.high[1], self.area.height);
+        scene.text(Text::new((left - room + 0.75 * LABEL, cy), y, LABEL).upwards());
+        scene.text(Text::new((cx, self.area.y - 12.0), title, TITLE).bold());
     }
 }
 
@@ -62,15 +81,19 @@ pub(super) fn number(value: f64) -> String {
     text.replace('-', "−")
 }
 
-/// Round numbers from `low` to `high`, about six.
-pub(super) fn ticks(low: f64, high: f64) -> Vec<f64> {
-    let rough = (high - low) / 6.0;
+/// Multiples of 1, 2 or 5 times a power of ten from `low` to `high`, about so many, with their labels.
+pub(super) fn ticks(low: f64, high: f64, about: f64, whole: bool) -> Vec<(f64, String)> {
+    let rough = (high - low) / about.clamp(3.0, 8.0);
     let power = 10f64.powf(rough.log10().floor());
-    let step =
-        [1.0, 2.0, 5.0, 10.0].map(|s| s * power).into_iter().find(|s| *s >= rough * 0.999).unwrap_or(rough);
-    let first = (low / step).ceil() as i64;
-    let last = (high / step + 1e-9).floor() as i64;
-    (first..=last).map(|i| i as f64 * step).collect()
+    let factor = [1.0, 2.0, 5.0, 10.0].into_iter().find(|f| f * power >= rough * 0.999).unwrap_or(10.0);
+    let step = if whole { (factor * power).max(1.0) } else { factor * power };
+    let decimals = (-step.log10().floor()).clamp(0.0, 12.0) as usize;
+    let label = |value: f64| match value {
+        _ if step < 1e-4 && value != 0.0 => format!("{value:.1e}").replace('-', "−"),
+        _ => fixed(value, decimals),
+    };
+    let (first, last) = ((low / step - 1e-9).ceil() as i64, (high / step + 1e-9).floor() as i64);
+    (first..=last).map(|i| (i as f64 * step, label(i as f64 * step))).collect()
 }
 
 /// From the smallest to the largest finite value, a little wider. `None` if there is none.
@@ -81,60 +104,88 @@ pub(super) fn range(values: impl Iterator<Item = f64>, margin: f64) -> Option<(f
     (low <= high).then_some((low - wider, high + wider))
 }
 
-/// One entry of a legend: what it looks like and what it means.
+/// What an entry of a legend looks like.
 pub(super) enum Key {
     Line(Stroke),
     Dot(Colour),
     Ring(Colour),
 }
 
-/// Width of an entry's sign.
-pub(super) const SIGN: f64 = 22.0;
+/// Width of an entry's sign, and space between entries and between their lines.
+const SIGN: f64 = 22.0;
+const GAP: f64 = 22.0;
+const LINE: f64 = 22.0;
 
 /// Draws the sign of an entry whose text has this baseline.
-pub(super) fn key(scene: &mut Scene, (x, y): Place, key: &Key) {
-    let middle = (x + SIGN / 2.0, y - 0.35 * LABEL);
+fn sign(scene: &mut Scene, (x, y): Place, key: &Key) {
+    let place = (x + SIGN / 2.0, y - 0.35 * LABEL);
+    let mut disc = |radius, fill, edge| scene.add(Shape::Disc { place, radius, fill, edge });
     match *key {
-        Key::Line(stroke) => scene.line(&[(x, middle.1), (x + SIGN, middle.1)], stroke),
-        Key::Dot(colour) => scene.add(Shape::Disc {
-            place: middle,
-            radius: 5.0,
-            fill: colour.into(),
-            edge: Stroke::new(BLACK, 0.8),
-        }),
-        Key::Ring(colour) => scene.add(Shape::Disc {
-            place: middle,
-            radius: 4.5,
-            fill: crate::scene::WHITE.into(),
-            edge: Stroke::new(colour, 2.0),
-        }),
+        Key::Line(stroke) => scene.line(&[(x, place.1), (x + SIGN, place.1)], stroke),
+        Key::Dot(colour) => disc(5.0, colour, Stroke::new(INK, 0.8)),
+        Key::Ring(colour) => disc(4.5, PAPER, Stroke::new(colour, 2.0)),
+    }
+}
+
+/// Entries of a legend in lines of at most a width, each with the width that it takes.
+pub(super) struct Legend(Vec<Vec<(Key, String, f64)>>);
+
+impl Legend {
+    pub(super) fn new(entries: Vec<(Key, String)>, most: f64) -> Self {
+        let mut lines = vec![Vec::new()];
+        let mut used = -GAP;
+        for (key, text) in entries {
+            let width = SIGN + 7.0 + text_width(&text, LABEL);
+            if used > 0.0 && used + GAP + width > most {
+                lines.push(Vec::new());
+                used = -GAP;
+            }
+            used += GAP + width;
+            let last = lines.len() - 1;
+            lines[last].push((key, text, width));
+        }
+        lines.retain(|line| !line.is_empty());
+        Legend(lines)
+    }
+
+    pub(super) fn height(&self) -> f64 {
+        LINE * self.0.len() as f64
+    }
+
+    /// Draws the lines around a centre, the first on a baseline.
+    pub(super) fn draw(&self, scene: &mut Scene, (cx, y): Place) {
+        for (i, line) in self.0.iter().enumerate() {
+            let total: f64 = line.iter().map(|(_, _, width)| width + GAP).sum::<f64>() - GAP;
+            let (mut x, y) = (cx - total / 2.0, y + LINE * i as f64);
+            for (key, text, width) in line {
+                sign(scene, (x, y), key);
+                scene.text(Text::new((x + SIGN + 7.0, y), text, LABEL).anchor(Anchor::Start));
+                x += width + GAP;
+            }
+        }
     }
 }
 
 /// Draws entries in one line around a centre.
-pub(super) fn legend(scene: &mut Scene, (cx, y): Place, entries: &[(Key, &str)]) {
-    const GAP: f64 = 26.0;
-    let width = |text: &str| SIGN + 7.0 + crate::scene::text_width(text, LABEL, false);
-    let total =
-        entries.iter().map(|(_, t)| width(t)).sum::<f64>() + GAP * entries.len().saturating_sub(1) as f64;
-    let mut x = cx - total / 2.0;
-    for (sign, text) in entries {
-        key(scene, (x, y), sign);
-        scene.text(Text::new((x + SIGN + 7.0, y), *text, LABEL).anchor(Anchor::Start));
-        x += width(text) + GAP;
-    }
+pub(super) fn legend(scene: &mut Scene, centre: Place, entries: Vec<(Key, &str)>) {
+    let entries = entries.into_iter().map(|(key, text)| (key, text.to_string())).collect();
+    Legend::new(entries, f64::INFINITY).draw(scene, centre);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn labels(low: f64, high: f64, whole: bool) -> Vec<String> {
+        ticks(low, high, 5.0, whole).into_iter().map(|t| t.1).collect()
+    }
+
     #[test]
     fn numbers_beside_axes_are_round_and_inside() {
-        assert_eq!(ticks(-3.0, 3.0), [-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0]);
-        assert_eq!(ticks(0.0, 1.0), [0.0, 0.2, 0.4, 0.6000000000000001, 0.8, 1.0]);
-        assert_eq!(number(0.6000000000000001), "0.6");
-        assert_eq!(number(-2.0), "−2");
+        assert_eq!(labels(-123.0, -98.0, false), ["−120", "−115", "−110", "−105", "−100"]);
+        assert_eq!(labels(0.0, 0.09, false), ["0.00", "0.02", "0.04", "0.06", "0.08"]);
+        assert_eq!(labels(1.0, 3.0, true), ["1", "2", "3"]);
+        assert_eq!([number(0.6000000000000001), number(-2.0)], ["0.6", "−2"]);
     }
 
     #[test]
@@ -142,5 +193,16 @@ mod tests {
         let area = Rect { x: 10.0, y: 20.0, width: 100.0, height: 50.0 };
         let panel = Panel::new(area, [0.0, 0.0], [1.0, 2.0]);
         assert_eq!([panel.at([0.0, 0.0]), panel.at([1.0, 2.0])], [(10.0, 70.0), (110.0, 20.0)]);
+    }
+
+    #[test]
+    fn a_legend_takes_as_many_lines_as_it_needs() {
+        let entries = |n: usize| (0..n).map(|i| (Key::Dot(INK), format!("entry {i}"))).collect();
+        assert_eq!(Legend::new(entries(6), 1e9).0.len(), 1);
+        let narrow = Legend::new(entries(6), 250.0);
+        assert!((2..=6).contains(&narrow.0.len()));
+        for line in &narrow.0 {
+            assert!(line.iter().map(|(_, _, w)| w + GAP).sum::<f64>() - GAP <= 250.0);
+        }
     }
 }

@@ -2,22 +2,23 @@
 
 use hmcvi_record::figure::Picture;
 
-use crate::scene::{GREY, Pixels, Rect, Scene, Shape, Stroke};
+use crate::palette::SOFT;
+use crate::scene::{Look, Pixels, Rect, Scene, Shape, Stroke};
 
-/// The grey image as ink on paper: 0 is white, 1 is black; `strength` below 1 makes it paler.
+/// The grey image as ink on paper: 0 is transparent, 1 is black; `strength` below 1 makes it paler.
 fn ink(picture: &Picture, strength: f64) -> Pixels {
-    let byte = |v: &f32| (255.0 * (1.0 - strength * f64::from(v.clamp(0.0, 1.0)))).round() as u8;
-    let rgb = picture.values.iter().map(byte).flat_map(|b| [b, b, b]).collect();
-    Pixels { width: picture.width, height: picture.height, rgb }
+    let opacity = |v: &f32| (255.0 * strength * f64::from(v.clamp(0.0, 1.0))).round() as u8;
+    let rgba = picture.values.iter().map(opacity).flat_map(|a| [0, 0, 0, a]).collect();
+    Pixels { width: picture.width, height: picture.height, rgba }
 }
 
 /// Draws a pale picture of many images, to be drawn upon.
 pub(super) fn ground(scene: &mut Scene, area: Rect, picture: &Picture, strength: f64) {
-    scene.add(Shape::Picture { area, pixels: ink(picture, strength), smooth: true });
+    scene.add(Shape::Picture { area, pixels: ink(picture, strength), look: Look::SmoothInk });
 }
 
 /// Draws a picture with a frame.
 pub(super) fn framed(scene: &mut Scene, area: Rect, picture: &Picture) {
-    scene.add(Shape::Picture { area, pixels: ink(picture, 1.0), smooth: false });
-    scene.rect(area, None, Some(Stroke::new(GREY, 1.0)));
+    scene.add(Shape::Picture { area, pixels: ink(picture, 1.0), look: Look::Ink });
+    scene.rect(area, None, Some(Stroke::new(SOFT, 1.0)));
 }

@@ -1,71 +1,103 @@
 //! Draw the encoder's Gaussian, the density after the HMC steps and the exact posterior, side by side.
 
-use hmcvi_record::figure::{Field, Posteriors};
+use hmcvi_record::figure::{Field, Point, Posteriors};
 
 use super::panel::Panel;
 use super::picture::framed;
 use super::{LABEL, contour, ramp};
-use crate::scene::{BLACK, GREY, Paint, Rect, Scene, Stroke, Text, WHITE};
+use crate::palette::{Colour, INK, PAPER, SOFT};
+use crate::scene::{Rect, Scene, Stroke, Text};
+use crate::words::grouped;
 
 const SIDE: f64 = 300.0;
 /// Shares of the posterior inside the contours.
 const SHARES: [f64; 3] = [0.5, 0.9, 0.99];
 
-/// Three panels with the same axes and colours; the contours of the posterior are in all of them.
+/// Panels with the same axes and colours; the contours of the posterior are in all of them.
 pub fn posteriors(data: &Posteriors) -> Scene {
-    let title = "Posterior approximations of one digit beside the exact posterior";
-    let mut scene = Scene::new(title, 1140.0, 512.0);
-    let (low, high) = window(&data.exact, &data.initial.density);
-    let top = data.exact.range().1.max(data.initial.density.range().1).max(data.improved.density.range().1);
-    let levels = SHARES.map(|share| level_around(&data.exact, share));
-    let parts = [
-        ("Encoder", &data.initial.density, format!("KL = {:.3} nats", data.initial.divergence)),
-        ("After the HMC steps", &data.improved.density, format!("KL ≈ {:.3} nats", data.improved.divergence)),
-        (
-            "Exact posterior",
-            &data.exact,
-            format!("log p(x) = {:.2} nats", data.log_evidence).replace('-', "−"),
-        ),
-    ];
+    let kl = |sign: &str, value: f64| format!("KL {sign} {value:.3} nats");
+    let mut parts = vec![("Encoder", &data.initial.density, kl("=", data.initial.divergence))];
+    if data.hmc_steps > 0 {
+        parts.push((after(data.hmc_steps), &data.improved.density, kl("≈", data.improved.divergence)));
+    }
+    let evidence = format!("log p(x) = {:.2} nats", data.log_evidence).replace('-', "−");
+    parts.push(("Exact posterior", &data.exact, evidence));
+    let title = "Posterior approximations of one image beside the exact posterior";
+    let width = 24.0 + 372.0 * parts.len() as f64;
+    let window = window(&data.exact, &data.initial.density);
+    let mut scene = Scene::new(title, width, 512.0);
+    let last = parts.len() - 1;
     for (i, (name, density, text)) in parts.into_iter().enumerate() {
         let area = Rect { x: 76.0 + 372.0 * i as f64, y: 44.0, width: SIDE, height: SIDE };
-        let panel = Panel::new(area, low, high);
-        // The square root shows more of what is not the summit.
-        contour::fill(&mut scene, &panel, density, |v| ramp::density((v / top).max(0.0).sqrt()));
-        scene.clipped(area, |scene| {
-            for level in levels {
-                let paint = Paint { colour: (200, 60, 30), opacity: 0.9 };
-                contour::draw_lines(scene, &panel, &data.exact, level, Stroke::new(paint, 1.2));
-            }
-        });
-        panel.axes(&mut scene, name, "z_1", "z_2");
+        beside(&mut scene, (area, window), name, density, data);
         scene.text(Text::new((area.centre().0, area.bottom() + 66.0), text, LABEL + 1.0).bold());
-        if i == 2 {
-            let inset = Rect { x: area.right() - 74.0, y: area.y + 6.0, width: 68.0, height: 68.0 };
-            scene.rect(inset, Some(WHITE.into()), Some(Stroke::new(BLACK, 1.0)));
-            framed(&mut scene, inset, &data.observed);
+        if i == last {
+            observed(&mut scene, area, data);
         }
     }
-    notes(&mut scene, data);
+    notes(&mut scene, data, width / 2.0);
     scene
 }
 
-fn notes(scene: &mut Scene, data: &Posteriors) {
-    let lines = [
-        "Lines hold 50, 90 and 99 % of the exact posterior, a quadrature on a grid; so is the encoder’s KL(q ‖ p).".into(),
-        format!("After the HMC steps: a kernel estimate from {} draws, which is too wide and noisy. For as many", data.draws),
-        format!(
-            "draws of the exact posterior, where KL is 0, it gives {:.3}; for the encoder’s draws {:.3}.",
-            data.estimate_of_exact, data.estimate_of_initial
-        ),
+fn after(hmc_steps: u64) -> &'static str {
+    if hmc_steps == 1 { "After the HMC step" } else { "After the HMC steps" }
+}
+
+/// A density with the contours of the exact posterior on it.
+pub(super) fn beside(
+    scene: &mut Scene,
+    (area, (low, high)): (Rect, Window),
+    title: &str,
+    density: &Field,
+    data: &Posteriors,
+) {
+    let tops = [&data.exact, &data.initial.density, &data.improved.density].map(|field| field.range().1);
+    let top = tops.into_iter().fold(f64::MIN_POSITIVE, f64::max);
+    let panel = Panel::new(area, low, high);
+    // The square root shows more of what is not the summit.
+    contour::fill(scene, &panel, density, |v| ramp::density((v / top).max(0.0).sqrt()));
+    scene.clipped(area, |scene| {
+        for share in SHARES {
+            let stroke = Stroke::new(Colour::Fixed((200, 60, 30)), 1.2);
+            contour::draw_lines(scene, &panel, &data.exact, level_around(&data.exact, share), (stroke, 0.9));
+        }
+    });
+    panel.axes(scene, title, "z_1", "z_2");
+}
+
+/// The image itself, in the corner of an area.
+pub(super) fn observed(scene: &mut Scene, area: Rect, data: &Posteriors) {
+    let inset = Rect { x: area.right() - 74.0, y: area.y + 6.0, width: 68.0, height: 68.0 };
+    scene.rect(inset, Some(PAPER), Some(Stroke::new(INK, 1.0)));
+    framed(scene, inset, &data.observed);
+}
+
+fn notes(scene: &mut Scene, data: &Posteriors, centre: f64) {
+    let mut lines = vec![
+        "Contours hold 50, 90 and 99% of the exact posterior, found by quadrature on a grid, as is the encoder’s KL(q ‖ p)."
+            .to_string(),
     ];
+    if data.hmc_steps > 0 {
+        lines.push(format!(
+            "The density {} is a kernel estimate from {} draws, which is too wide and noisy: for as many draws",
+            after(data.hmc_steps).replace("After", "after"),
+            grouped(data.draws as u64)
+        ));
+        lines.push(format!(
+            "of the exact posterior, whose KL is 0, it gives {:.3}; for the encoder’s draws it gives {:.3}.",
+            data.estimate_of_exact, data.estimate_of_initial
+        ));
+    }
     for (i, line) in lines.into_iter().enumerate() {
-        scene.text(Text::new((570.0, 450.0 + 21.0 * i as f64), line, 14.5).colour(GREY));
+        scene.text(Text::new((centre, 450.0 + 21.0 * i as f64), line, 14.5).colour(SOFT));
     }
 }
 
+/// The lower left and the upper right corner of a part of the plane.
+pub(super) type Window = (Point, Point);
+
 /// The part of the grid in which either density can be seen.
-fn window(a: &Field, b: &Field) -> ([f64; 2], [f64; 2]) {
+pub(super) fn window(a: &Field, b: &Field) -> Window {
     let tops = [a.range().1, b.range().1];
     let seen = a
         .points()

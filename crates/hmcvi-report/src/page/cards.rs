@@ -1,11 +1,10 @@
 //! Show the few numbers that matter most.
 
-use std::fmt::Write;
+use hmcvi_record::{ComparedRun, Level, Published, Report, RunReport};
+use maud::{Markup, html};
 
-use hmcvi_record::{ComparedRun, Level, Report, RunReport};
-
-use super::html::{duration, escape, fixed, negated, signed};
-use crate::report::grouped;
+use crate::report::under_protocol;
+use crate::words::{counted, duration, fixed, grouped, negated, signed};
 
 /// A number with its unit, what it is, and what belongs to it.
 struct Card {
@@ -15,46 +14,42 @@ struct Card {
     note: String,
 }
 
-pub(super) fn cards(report: &Report) -> String {
+pub(super) fn cards(report: &Report) -> Markup {
     let cards = match &report.runs[..] {
         [run] => single(run, report.comparison.runs.first().and_then(|r| r.validation_bound)),
         _ => report.comparison.runs.iter().enumerate().map(|(i, r)| compared(i, r)).collect(),
     };
-    let mut out = String::from("<dl class=\"cards\">\n");
-    for Card { name, value, unit, note } in cards {
-        let _ = writeln!(
-            out,
-            "<div class=\"card\"><dt>{}</dt><dd class=\"value\">{} <span class=\"unit\">{unit}</span></dd>\
-             <dd class=\"note\">{}</dd></div>",
-            escape(&name),
-            escape(&value),
-            escape(&note)
-        );
+    html! {
+        dl class="cards" {
+            @for Card { name, value, unit, note } in cards {
+                div class="card" {
+                    dt { (name) }
+                    dd class="value" { (value) " " span class="unit" { (unit) } }
+                    dd class="note" { (note) }
+                }
+            }
+        }
     }
-    out + "</dl>\n"
 }
 
 fn single(run: &RunReport, best: Option<f64>) -> Vec<Card> {
     let mut cards = Vec::new();
-    let paper = |of: fn(&hmcvi_record::Published) -> f64| {
-        run.facts.published.as_ref().map_or(String::new(), |p| format!(" · paper {}", fixed(-of(p), 2)))
+    // Next to a headline, the paper's number invites comparison: it is there only where that is fair.
+    let published = run.facts.published.as_ref().filter(|p| under_protocol(&run.facts, p));
+    let paper = |of: fn(&Published) -> f64| {
+        published.map_or(String::new(), |p| format!(" · paper {}", fixed(-of(p), 2)))
     };
     if let Some(evaluation) = &run.facts.evaluation {
-        cards.push(Card {
-            name: "Bound, −log p(x) ≤".into(),
-            value: fixed(-evaluation.bound.mean, 2),
+        let card = |name: &str, e: &hmcvi_record::Estimate, of: fn(&Published) -> f64| Card {
+            name: name.into(),
+            value: fixed(-e.mean, 2),
             unit: "nats",
-            note: format!("± {}{}", fixed(evaluation.bound.standard_error, 2), paper(|p| p.bound)),
-        });
-        if let Some(sampling) = &evaluation.importance_sampling {
-            let e = &sampling.log_likelihood;
-            cards.push(Card {
-                name: "Likelihood, −log p(x) ≈".into(),
-                value: fixed(-e.mean, 2),
-                unit: "nats",
-                note: format!("± {}{}", fixed(e.standard_error, 2), paper(|p| p.log_likelihood)),
-            });
-        }
+            note: format!("± {}{}", fixed(e.standard_error, 2), paper(of)),
+        };
+        cards.push(card("Bound, −log p(x) ≤", &evaluation.bound, |p| p.bound));
+        let sampling = evaluation.importance_sampling.as_ref();
+        let likelihood = |e| card("Likelihood, −log p(x) ≈", e, |p| p.log_likelihood);
+        cards.extend(sampling.map(|s| likelihood(&s.log_likelihood)));
     } else {
         cards.extend(best.map(validation));
     }
@@ -70,18 +65,18 @@ fn validation(best: f64) -> Card {
         name: "Validation bound, −log p(x) ≤".into(),
         value: fixed(-best, 2),
         unit: "nats",
-        note: "the best so far; test images were not looked at yet".into(),
+        note: "the best so far; not evaluated on test images yet".into(),
     }
 }
 
 fn gain(run: &RunReport) -> Option<Card> {
     let basic = run.basic.as_ref()?;
     let gain = basic.bound_gain?;
-    let how = if gain.paired { "over pairs of images" } else { "of two independent means" };
+    let how = if gain.paired { "paired by image" } else { "unpaired" };
     let whose =
-        if basic.place.is_some() { basic.name.clone() } else { format!("the paper's {}", basic.name) };
+        if basic.place.is_some() { basic.name.clone() } else { format!("the paper’s {}", basic.name) };
     Some(Card {
-        name: format!("Gain of the bound over {whose}"),
+        name: format!("Gain in the bound over {whose}"),
         value: fixed(gain.estimate.mean, 2),
         unit: "nats",
         note: format!("± {}, {how}", fixed(gain.estimate.standard_error, 2)),
@@ -90,15 +85,12 @@ fn gain(run: &RunReport) -> Option<Card> {
 
 fn trust(run: &RunReport) -> Option<Card> {
     let s = run.facts.evaluation.as_ref()?.importance_sampling.as_ref()?;
+    let (effective, samples) = (fixed(s.effective_sample_size, 0), grouped(s.samples));
     Some(Card {
         name: "Images with k-hat above 0.7".into(),
         value: fixed(100.0 * s.k_hat_high, 1),
         unit: "%",
-        note: format!(
-            "{} of {} samples effective on average",
-            fixed(s.effective_sample_size, 0),
-            grouped(s.samples)
-        ),
+        note: format!("effective sample size {effective} of {samples} on average"),
     })
 }
 
@@ -106,22 +98,14 @@ fn training(run: &RunReport) -> Card {
     let last = run.last.as_ref();
     let divergences = run.facts.summary.as_ref().map_or(0, |s| s.divergences);
     let speed = last.map_or(String::new(), |e| {
-        format!(
-            "{} · {} images/s · {} divergences",
-            duration(e.seconds),
-            grouped(e.images_per_second as u64),
-            grouped(divergences)
-        )
+        let (time, speed) = (duration(e.seconds), grouped(e.images_per_second as u64));
+        format!(" · {time} · {speed} images/s · {}", counted(divergences, "divergence"))
     });
     Card {
         name: "Epochs of training".into(),
         value: grouped(last.map_or(0, |e| e.epoch)),
         unit: "",
-        note: if speed.is_empty() {
-            format!("of {}", grouped(run.facts.planned))
-        } else {
-            format!("of {} · {speed}", grouped(run.facts.planned))
-        },
+        note: format!("of {}{speed}", grouped(run.facts.planned)),
     }
 }
 
@@ -132,7 +116,7 @@ fn diagnosis(run: &RunReport) -> Card {
         name: "Problems found".into(),
         value: problems.to_string(),
         unit: "",
-        note: format!("{good} of {} checks are as they should be", run.findings.len()),
+        note: format!("{good} of {} passed", counted(run.findings.len() as u64, "check")),
     }
 }
 
@@ -141,13 +125,12 @@ fn compared(index: usize, run: &ComparedRun) -> Card {
     let value = bound.map(|b| fixed(-b.mean, 2));
     let validation = run.validation_bound.map(|b| fixed(-b, 2));
     let nll = run.log_likelihood.as_ref().map_or(String::new(), |l| format!(" · likelihood {}", negated(l)));
-    let difference =
-        run.bound_difference.as_ref().map_or(String::new(), |d| format!(" · {} to the first", signed(d)));
-    let note = match (bound, index) {
-        (Some(b), 0) => format!("bound ± {}{nll}", fixed(b.standard_error, 2)),
-        (Some(b), _) => format!("bound ± {}{difference}{nll}", fixed(b.standard_error, 2)),
-        (None, _) if validation.is_some() => "best validation bound; not judged on test images yet".into(),
-        (None, _) => "no validation bound yet".into(),
+    let difference = run.bound_difference.as_ref().filter(|_| index > 0);
+    let difference = difference.map_or(String::new(), |d| format!(" · {} from the first", signed(d)));
+    let note = match bound {
+        Some(b) => format!("bound ± {}{difference}{nll}", fixed(b.standard_error, 2)),
+        None if validation.is_some() => "best validation bound; not evaluated on test images yet".into(),
+        None => "no validation bound yet".into(),
     };
     Card { name: run.name.clone(), value: value.or(validation).unwrap_or("–".into()), unit: "nats", note }
 }

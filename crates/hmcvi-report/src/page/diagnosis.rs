@@ -1,69 +1,62 @@
 //! Show what was found, and what to do next; then what the report could not show.
 
-use std::fmt::Write;
+use hmcvi_record::{Finding, Level, Report};
+use maud::{Markup, html};
 
-use hmcvi_record::{Finding, Level, Missing, Report};
+use super::heading;
 
-use super::html::escape;
-
-pub(super) fn diagnosis(report: &Report) -> String {
-    let mut out = String::new();
-    for run in &report.runs {
-        if report.runs.len() > 1 {
-            let _ = writeln!(out, "<h3>{}</h3>", escape(&run.facts.name));
+pub(super) fn diagnosis(report: &Report) -> Markup {
+    html! {
+        @for run in &report.runs {
+            (heading(report, run))
+            ul class="findings" { @for finding in sorted(&run.findings) { (item(finding)) } }
+            @if !run.missing.is_empty() {
+                h3 { "Not in this report yet" }
+                ul class="missing" {
+                    @for missing in &run.missing { li { (capital(&missing.what)) ": " code { (missing.command) } } }
+                }
+            }
         }
-        let mut findings: Vec<&Finding> = run.findings.iter().collect();
-        findings.sort_by_key(|f| match f.level {
-            Level::Problem => 0,
-            Level::Unchecked => 1,
-            Level::Remark => 2,
-            Level::Good => 3,
-        });
-        out.push_str("<ul class=\"findings\">\n");
-        for finding in findings {
-            item(&mut out, finding);
-        }
-        out.push_str("</ul>\n");
-        missing(&mut out, &run.missing);
     }
-    out
 }
 
-fn item(out: &mut String, finding: &Finding) {
+/// The worst first.
+fn sorted(findings: &[Finding]) -> Vec<&Finding> {
+    let mut all: Vec<&Finding> = findings.iter().collect();
+    all.sort_by_key(|f| match f.level {
+        Level::Problem => 0,
+        Level::Unchecked => 1,
+        Level::Remark => 2,
+        Level::Good => 3,
+    });
+    all
+}
+
+fn item(finding: &Finding) -> Markup {
     let (class, level) = match finding.level {
         Level::Problem => ("problem", "Problem"),
         Level::Remark => ("remark", "Remark"),
         Level::Unchecked => ("unchecked", "Not checked"),
         Level::Good => ("good", "Good"),
     };
-    let _ = write!(
-        out,
-        "<li class=\"{class}\"><span class=\"level {class}\">{level}</span><strong>{}</strong>\n<p>{}.</p>\n\
-         <p class=\"meaning\">{}.</p>\n",
-        escape(&title(&finding.about)),
-        escape(&capital(&finding.finding)),
-        escape(&capital(&finding.meaning))
-    );
-    if !finding.action.is_empty() {
-        let _ = writeln!(out, "<p>Next: <code>{}</code></p>", escape(&finding.action));
+    html! {
+        li class=(class) {
+            span class={ "level " (class) } { (level) }
+            strong { (title(&finding.about)) }
+            p { (capital(&finding.finding)) "." }
+            p class="meaning" { (capital(&finding.meaning)) "." }
+            @if !finding.action.is_empty() { p { "Next: " code { (finding.action) } } }
+        }
     }
-    out.push_str("</li>\n");
-}
-
-fn missing(out: &mut String, missing: &[Missing]) {
-    if missing.is_empty() {
-        return;
-    }
-    out.push_str("<h3>Not in this report yet</h3>\n<ul class=\"missing\">\n");
-    for Missing { what, command } in missing {
-        let _ = writeln!(out, "<li>{}: <code>{}</code></li>", escape(&capital(what)), escape(command));
-    }
-    out.push_str("</ul>\n");
 }
 
 /// A key as a title.
 fn title(about: &str) -> String {
-    if about == "k-hat" { about.into() } else { capital(&about.replace('-', " ")) }
+    match about {
+        "k-hat" => about.into(),
+        "over-fitting" => "Overfitting".into(),
+        _ => capital(&about.replace('-', " ").replace("bdmc", "BDMC").replace("hmc", "HMC")),
+    }
 }
 
 fn capital(text: &str) -> String {
@@ -74,4 +67,15 @@ fn capital(text: &str) -> String {
         true => text.into(),
         false => first.to_uppercase().chain(letters).collect(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::title;
+
+    #[test]
+    fn titles_are_written_as_people_write_them() {
+        let found = ["k-hat", "over-fitting", "bdmc-gap", "learning-rate"].map(title);
+        assert_eq!(found, ["k-hat", "Overfitting", "BDMC gap", "Learning rate"]);
+    }
 }

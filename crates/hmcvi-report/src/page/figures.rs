@@ -1,51 +1,66 @@
 //! Set the figures of a part of the page beside each other, each with its numbers.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 use hmcvi_record::{Curve, Figure, FigureKind, Report, Section};
+use maud::{Markup, html};
 
-use super::html::{escape, number};
-use super::plot::{LARGE, SMALL, beyond, legend, svg};
 use super::table::behind;
+use crate::Scene;
+use crate::figure::{Layout, beyond, plot};
+use crate::words::number;
+
+/// Widths of drawings over the whole page and in a column of it or on a telephone, in units of which numbers have thirteen.
+pub(super) const BROAD: f64 = 920.0;
+pub(super) const NARROW: f64 = 340.0;
 
 /// All figures of a part; empty if there are none.
-pub(super) fn panels(report: &Report, section: Section) -> String {
-    let mut out = String::new();
-    for figure in report.figures.iter().filter(|f| f.section == section) {
-        panel(&mut out, figure);
-    }
-    if out.is_empty() { out } else { format!("<div class=\"panels\">\n{out}</div>\n") }
+pub(super) fn panels(report: &Report, section: Section) -> Markup {
+    let all: Vec<&Figure> = report.figures.iter().filter(|f| f.section == section).collect();
+    html! { @if !all.is_empty() { div class="panels" { @for figure in all { (panel(figure)) } } } }
 }
 
-fn panel(out: &mut String, figure: &Figure) {
-    let (id, title) = (escape(&figure.id), escape(&figure.title));
+fn panel(figure: &Figure) -> Markup {
+    let of_width = |width, height| plot(figure, Layout { width, height, alone: false });
+    let narrow = || of_width(NARROW, 224.0).map(|scene| scene.on_page(scene.title()));
     // The bound is what a run is about: it gets the whole width.
     let full = figure.id == "bound";
-    let class = if full { " class=\"full\"" } else { "" };
     let outside = beyond(figure).map_or(String::new(), |text| format!(" {text}"));
-    let _ = write!(
-        out,
-        "<figure id=\"figure-{id}\"{class} aria-labelledby=\"title-{id}\">\n<h3 id=\"title-{id}\">{title}</h3>\n\
-         <figcaption>{}{}</figcaption>\n{}",
-        escape(&figure.caption),
-        escape(&outside),
-        legend(figure)
-    );
-    let _ = match full {
-        true => writeln!(
-            out,
-            "<div class=\"broad\">{}</div><div class=\"narrow\">{}</div>",
-            svg(figure, LARGE),
-            svg(figure, SMALL)
-        ),
-        false => writeln!(out, "{}", svg(figure, SMALL)),
-    };
-    let _ = writeln!(out, "{}</figure>", numbers(figure));
+    framed(
+        &figure.id,
+        &figure.title,
+        &format!("{}{outside}", figure.caption),
+        full,
+        &html! {
+            @if full { (both(|width| of_width(width, if width > NARROW { 340.0 } else { 224.0 }))) }
+            @else { @if let Some(drawing) = narrow() { (drawing) } }
+            (numbers(figure))
+        },
+    )
+}
+
+/// A figure with its title and how to read it.
+pub(super) fn framed(id: &str, title: &str, caption: &str, full: bool, body: &Markup) -> Markup {
+    html! {
+        figure id={ "figure-" (id) } class=[full.then_some("full")] aria-labelledby={ "title-" (id) } {
+            h3 id={ "title-" (id) } { (title) }
+            figcaption { (caption) }
+            (body)
+        }
+    }
+}
+
+/// A drawing for wide pages and the same for narrow ones, of which one is shown.
+pub(super) fn both(draw: impl Fn(f64) -> Option<Scene>) -> Markup {
+    html! {
+        @for (class, width) in [("broad", BROAD), ("narrow", NARROW)] {
+            @if let Some(scene) = draw(width) { div class=(class) { (scene.on_page(scene.title())) } }
+        }
+    }
 }
 
 /// The numbers that are drawn, one row for each place on the horizontal axis.
-fn numbers(figure: &Figure) -> String {
+fn numbers(figure: &Figure) -> Markup {
     let drawn: Vec<&Curve> = figure.curves.iter().filter(|c| !c.points.is_empty()).collect();
     let mut rows: BTreeMap<u64, (f64, Vec<Option<f64>>)> = BTreeMap::new();
     let empty = vec![None; drawn.len()];
@@ -58,8 +73,7 @@ fn numbers(figure: &Figure) -> String {
     }
     let first =
         if figure.kind == FigureKind::Steps { format!("{}, from", figure.x) } else { figure.x.clone() };
-    let titles: Vec<String> =
-        [first].iter().chain(drawn.iter().map(|c| &c.name)).map(|t| escape(t)).collect();
+    let titles: Vec<String> = [first].into_iter().chain(drawn.iter().map(|c| c.name.clone())).collect();
     let place = |x: f64| {
         if x.fract() == 0.0 && x.abs() < 1e9 { format!("{x}").replace('-', "−") } else { number(x) }
     };

@@ -3,132 +3,131 @@
 mod cards;
 mod diagnosis;
 mod figures;
-mod html;
 mod pictures;
-mod plot;
 mod reproduce;
 mod results;
 mod table;
 mod trust;
 
-use std::fmt::Write;
-
 use hmcvi_record::{Report, RunReport, RunState, Section};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-pub use pictures::{Image, Picture};
+pub use pictures::Picture;
 
-use self::html::{date, escape};
-use crate::palette::{LINES, LINES_ON_DARK};
+use crate::palette::{COLOURS, COLOURS_ON_DARK, LINES, LINES_ON_DARK, variables};
+use crate::words::{counted, date};
 
-/// The style sheet, but for the colours of lines.
+/// The style sheet, but for the colours of lines and classes.
 const STYLE: &str = include_str!("style.css");
 
 /// What comes from elsewhere is refused by the browser itself.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
-/// A part of the page: its address, its title, and what is in it.
-struct Part {
-    id: &'static str,
-    title: &'static str,
-    lead: &'static str,
-    body: String,
-}
+/// A part of the page: its address, its title, how to read it, and what is in it.
+type Part = (&'static str, &'static str, &'static str, Markup);
 
 /// The page of a report, with pictures of its runs.
 pub fn page(report: &Report, pictures: &[Picture]) -> String {
     let parts = parts(report, pictures);
-    let title = escape(&report.title);
-    let mut out = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
-         <meta name=\"generator\" content=\"hmcvi {}\">\n<link rel=\"icon\" href=\"data:,\">\n\
-         <title>{title} · hmcvi report</title>\n<style>\n{STYLE}{}</style>\n</head>\n<body>\n\
-         <a class=\"skip\" href=\"#main\">Skip to the content</a>\n",
-        escape(&report.version),
-        colours()
-    );
-    head(&mut out, report, &title);
-    navigation(&mut out, &parts);
-    out.push_str("<main id=\"main\" class=\"wide\">\n");
-    for Part { id, title, lead, body } in &parts {
-        let _ = write!(
-            out,
-            "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\n<h2 id=\"{id}-title\">{title}</h2>\n"
-        );
-        if !lead.is_empty() {
-            let _ = writeln!(out, "<p class=\"lead\">{lead}</p>");
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="generator" content={ "hmcvi " (report.version) };
+                link rel="icon" href="data:,";
+                title { (report.title) " · hmcvi report" }
+                style { (PreEscaped(style())) }
+            }
+            body {
+                a class="skip" href="#main" { "Skip to the content" }
+                (head(report))
+                nav aria-label="Parts of this page" {
+                    div class="wide" { ul { @for (id, title, ..) in &parts { li { a href={ "#" (id) } { (title) } } } } }
+                }
+                main id="main" class="wide" {
+                    @for (id, title, lead, body) in &parts {
+                        section id=(id) aria-labelledby={ (id) "-title" } {
+                            h2 id={ (id) "-title" } { (title) }
+                            @if !lead.is_empty() { p class="lead" { (lead) } }
+                            (body)
+                        }
+                    }
+                }
+                footer {
+                    div class="wide" {
+                        "Made by hmcvi " (report.version) " on " (date(report.made)) " with "
+                        code { (reproduce::shell(&report.command)) }
+                        ". All numbers are in the JSON file of the same name beside this page."
+                    }
+                }
+            }
         }
-        let _ = writeln!(out, "{body}</section>");
-    }
-    let _ = write!(
-        out,
-        "</main>\n<footer><div class=\"wide\">Made by hmcvi {} on {} with <code>{}</code>. All numbers are in the JSON \
-         file of the same name beside this page.</div></footer>\n</body>\n</html>\n",
-        escape(&report.version),
-        date(report.made),
-        escape(&reproduce::shell(&report.command))
-    );
-    out
+    };
+    page.into_string()
+}
+
+fn style() -> String {
+    let (light, dark) = (variables(&LINES, &COLOURS), variables(&LINES_ON_DARK, &COLOURS_ON_DARK));
+    format!("{STYLE}:root {{ {light}}}\n@media (prefers-color-scheme: dark) {{ :root {{ {dark}}} }}\n")
 }
 
 fn parts(report: &Report, pictures: &[Picture]) -> Vec<Part> {
-    let part = |id, title, lead, body| Part { id, title, lead, body };
+    let panels = |section| figures::panels(report, section);
     let all = [
-        part(
+        (
             "results",
             "Results",
-            "Nats per image, so smaller is better. Errors are standard errors over images; intervals show two of them.",
+            "Nats per image, so smaller is better. Errors are standard errors over images; intervals span two of them on \
+             either side.",
             results::results(report),
         ),
-        part(
+        (
             "learning",
             "Learning",
             "The bound over training, and the terms that add up to it.",
-            figures::panels(report, Section::Learning),
+            panels(Section::Learning),
         ),
-        part(
-            "chain",
-            "The HMC chain",
-            "How the simulations inside the bound went.",
-            figures::panels(report, Section::Chain),
-        ),
-        part(
+        ("chain", "The HMC chain", "How the simulations inside the bound went.", panels(Section::Chain)),
+        (
             "trust",
             "How far to trust it",
-            "A bound can be loose and importance sampling can miss a part of the posterior; these numbers tell.",
-            trust::trust(report) + &figures::panels(report, Section::Trust),
+            "A bound can be loose, and importance sampling can miss part of the posterior. These numbers tell.",
+            html! { (trust::trust(report)) (panels(Section::Trust)) },
         ),
-        part("pictures", "Pictures", "", pictures::pictures(report, pictures)),
-        part(
+        ("pictures", "Pictures", "", pictures::pictures(report, pictures)),
+        (
             "diagnosis",
             "Diagnosis",
             "What was found, what it means, and what to do next.",
             diagnosis::diagnosis(report),
         ),
-        part("reproduce", "Reproduce it", "", reproduce::reproduce(report)),
+        ("reproduce", "Reproduce it", "", reproduce::reproduce(report)),
     ];
-    all.into_iter().filter(|p| !p.body.is_empty()).collect()
+    all.into_iter().filter(|(.., body)| !body.0.is_empty()).collect()
 }
 
-fn head(out: &mut String, report: &Report, title: &str) {
+fn head(report: &Report) -> Markup {
     let what = if report.runs.len() == 1 { "Report on a run" } else { "Comparison of runs" };
-    let _ = write!(
-        out,
-        "<header class=\"top\"><div class=\"wide\">\n<p class=\"eyebrow\">hmcvi · {what} · {}</p>\n<h1>{title}</h1>\n\
-         <p class=\"verdict\">{}</p>\n",
-        date(report.made),
-        // A number and its error stay on one line.
-        escape(&report.verdict).replace(" ± ", "\u{a0}±\u{a0}").replace(" nats", "\u{a0}nats")
-    );
-    if let [run] = &report.runs[..] {
-        let chips: String =
-            chips(run).iter().map(|c| format!("<li class=\"chip\">{}</li>", escape(c))).collect();
-        let _ = writeln!(out, "<ul class=\"chips\" aria-label=\"Settings\">{chips}</ul>");
+    // A number and its error stay on one line.
+    let verdict = report.verdict.replace(" ± ", "\u{a0}±\u{a0}").replace(" nats", "\u{a0}nats");
+    html! {
+        header class="top" {
+            div class="wide" {
+                p class="eyebrow" { "hmcvi · " (what) " · " (date(report.made)) }
+                h1 { (report.title) }
+                p class="verdict" { (verdict) }
+                @if let [run] = &report.runs[..] {
+                    ul class="chips" aria-label="Settings" { @for chip in chips(run) { li class="chip" { (chip) } } }
+                }
+                (cards::cards(report))
+            }
+        }
     }
-    let _ = writeln!(out, "{}</div></header>", cards::cards(report));
 }
 
 /// The settings in a few words each.
@@ -140,11 +139,12 @@ fn chips(run: &RunReport) -> Vec<String> {
         RunState::Stopped => "training stopped".into(),
     }];
     all.extend(run.facts.preset.clone().filter(|p| !run.facts.name.starts_with(p)));
-    all.push(format!("{} latent dimensions", s.latent));
+    all.push(counted(s.latent, "latent dimension"));
     if s.hmc_steps == 0 {
         all.push("no HMC steps".into());
     } else {
-        all.push(format!("{} HMC × {} leapfrog steps", s.hmc_steps, s.leapfrog_steps));
+        let leapfrog = counted(s.leapfrog_steps, "leapfrog step");
+        all.push(format!("{} of {leapfrog}", counted(s.hmc_steps, "HMC step")));
         all.push(format!("{} mass", s.mass));
         all.extend((s.acceptance != "none").then(|| format!("{} acceptance", s.acceptance)));
         all.extend(s.partial_momentum.then(|| "partial momentum".into()));
@@ -153,24 +153,12 @@ fn chips(run: &RunReport) -> Vec<String> {
     all
 }
 
-fn navigation(out: &mut String, parts: &[Part]) {
-    out.push_str("<nav aria-label=\"Parts of this page\"><div class=\"wide\"><ul>");
-    for Part { id, title, .. } in parts {
-        let _ = write!(out, "<li><a href=\"#{id}\">{title}</a></li>");
-    }
-    out.push_str("</ul></div></nav>\n");
+/// The name of a run as a heading, where there are several.
+fn heading(report: &Report, run: &RunReport) -> Markup {
+    html! { @if report.runs.len() > 1 { h3 { (run.facts.name) } } }
 }
 
-/// Classes for strokes and fills of lines, for light and for dark pages.
-fn colours() -> String {
-    let rules = |colours: &[(u8, u8, u8)]| -> String {
-        let rule = |(i, (r, g, b)): (usize, &(u8, u8, u8))| {
-            let colour = format!("#{r:02x}{g:02x}{b:02x}");
-            format!(".s{i} {{ stroke: {colour}; }} svg .f{i} {{ fill: {colour}; }}\n")
-        };
-        colours.iter().enumerate().map(rule).collect()
-    };
-    // Letters need more contrast than lines.
-    let letters = "@media (prefers-color-scheme: light) { svg .label { filter: brightness(.8); } }\n";
-    format!("{}{letters}@media (prefers-color-scheme: dark) {{\n{}}}\n", rules(&LINES), rules(&LINES_ON_DARK))
+/// Something to be typed.
+fn typed(text: &str) -> Markup {
+    html! { pre tabindex="0" { code { (text) } } }
 }

@@ -1,64 +1,55 @@
 //! Say exactly how runs were made, so that they can be made again.
 
-use std::fmt::Write;
-
 use hmcvi_record::{Report, RunReport};
+use maud::{Markup, html};
 
-use super::html::{date, escape};
-use crate::report::grouped;
+use super::{heading, typed};
+use crate::words::{date, grouped};
 
-pub(super) fn reproduce(report: &Report) -> String {
-    let mut out = String::new();
-    for run in &report.runs {
-        if report.runs.len() > 1 {
-            let _ = writeln!(out, "<h3>{}</h3>", escape(&run.facts.name));
+pub(super) fn reproduce(report: &Report) -> Markup {
+    html! {
+        @for run in &report.runs {
+            (heading(report, run))
+            p class="lead" {
+                @match &run.facts.reproduce_caveats[..] {
+                    [] => {
+                        "The settings file holds everything that the result depends on, so these commands give the same numbers \
+                         again:"
+                    }
+                    caveats => { "This comes close, but cannot be exact: " (caveats.join("; ")) "." }
+                }
+            }
+            (typed(&run.facts.reproduce.join("\n")))
+            dl class="facts" { @for (name, value) in facts(run) { dt { (name) } dd { (value) } } }
+            details { summary { "Complete settings (config.toml)" } (typed(&run.facts.config)) }
         }
-        let lead = match &run.facts.reproduce_caveats[..] {
-            [] => "The settings file holds everything that the result depends on, so this gives the same numbers again:".into(),
-            caveats => format!("This comes close, but cannot be exact: {}.", escape(&caveats.join("; "))),
-        };
-        let _ = write!(
-            out,
-            "<p class=\"lead\">{lead}</p>\n<pre tabindex=\"0\"><code>{}</code></pre>\n",
-            escape(&run.facts.reproduce.join("\n"))
-        );
-        facts(&mut out, run);
-        let _ = writeln!(
-            out,
-            "<details><summary>Complete settings (config.toml)</summary><pre tabindex=\"0\"><code>{}</code></pre></details>",
-            escape(&run.facts.config)
-        );
     }
-    out
 }
 
-fn facts(out: &mut String, run: &RunReport) {
-    let mut rows = vec![("Run directory", format!("<code>{}</code>", escape(&run.facts.place)))];
+fn facts(run: &RunReport) -> Vec<(&'static str, Markup)> {
+    let code = |text: &str| html! { code { (text) } };
+    let mut rows = vec![("Run directory", code(&run.facts.place))];
     if let Some(info) = &run.facts.info {
-        rows.push(("Begun", date(info.started)));
-        rows.push(("With", format!("<code>{}</code>", escape(&shell(&info.command)))));
-        rows.push(("Version", format!("hmcvi {}", escape(&info.version))));
-        rows.push(("Device", escape(&info.device)));
-        rows.push(("Data", escape(&info.data)));
-        rows.push(("SHA-256 of the data", format!("<code>{}</code>", escape(&info.data_sha256))));
-        rows.push(("Trained values", grouped(info.parameters)));
-        if let Some(step) = info.first_step_size {
-            rows.push(("First step size", format!("{step:.3e}").replace('-', "−")));
-        }
+        rows.extend([
+            ("Started", html! { (date(info.started)) }),
+            ("Command", code(&shell(&info.command))),
+            ("Version", html! { "hmcvi " (info.version) }),
+            ("Device", html! { (info.device) }),
+            ("Data", html! { (info.data) }),
+            ("SHA-256 of the data", code(&info.data_sha256)),
+            ("Trained parameters", html! { (grouped(info.parameters)) }),
+        ]);
+        let step = info.first_step_size.map(|step| format!("{step:.3e}").replace('-', "−"));
+        rows.extend(step.map(|step| ("Initial step size", html! { (step) })));
     }
     if let Some(evaluation) = &run.facts.evaluation {
-        rows.push(("Judged with", format!("<code>{}</code>", escape(&shell(&evaluation.command)))));
-        rows.push((
-            "Checkpoint judged",
-            format!("{}, epoch {}", escape(&evaluation.checkpoint), evaluation.epoch),
-        ));
-        rows.push(("Pixel scale", format!("byte / {}", evaluation.pixel_scale)));
+        rows.extend([
+            ("Evaluated with", code(&shell(&evaluation.command))),
+            ("Checkpoint evaluated", html! { (evaluation.checkpoint) ", epoch " (evaluation.epoch) }),
+            ("Pixel scale", html! { "byte / " (evaluation.pixel_scale) }),
+        ]);
     }
-    out.push_str("<dl class=\"facts\">\n");
-    for (name, value) in rows {
-        let _ = writeln!(out, "<dt>{name}</dt><dd>{value}</dd>");
-    }
-    out.push_str("</dl>\n");
+    rows
 }
 
 /// A command as a shell takes it, with the program's own name first.

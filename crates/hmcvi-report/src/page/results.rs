@@ -1,13 +1,16 @@
 //! Set results beside the paper's and the basic model's, or runs beside each other.
 
 use hmcvi_record::{Basic, ComparedRun, Difference, Estimate, Published, Report, RunReport};
+use maud::{Markup, html};
 
-use super::html::{duration, escape, fixed, negated, signed};
-use super::plot::{Interval, intervals};
-use super::table::{behind, table};
-use crate::report::grouped;
+use super::figures::{both, framed};
+use super::table::{behind, table, with_note};
+use super::typed;
+use crate::figure::{Interval, intervals};
+use crate::report::under_protocol;
+use crate::words::{counted, duration, fixed, grouped, negated, signed, with_error};
 
-pub(super) fn results(report: &Report) -> String {
+pub(super) fn results(report: &Report) -> Markup {
     match &report.runs[..] {
         [run] => single(run),
         _ => several(&report.comparison.runs),
@@ -21,230 +24,237 @@ struct Row {
     basic: Option<Estimate>,
     gain: Option<Difference>,
     paper: Option<f64>,
-    paper_basic: bool,
 }
 
-fn single(run: &RunReport) -> String {
+/// The paper's row, where the data is the paper's.
+fn published(run: &RunReport) -> Option<&Published> {
+    run.facts.published.as_ref().filter(|p| p.same_data == Some(true))
+}
+
+/// The plain model, unless it is the paper's and of other data.
+fn basic(run: &RunReport) -> Option<&Basic> {
+    run.basic.as_ref().filter(|b| b.place.is_some() || published(run).is_some())
+}
+
+fn single(run: &RunReport) -> Markup {
     let rows = rows(run);
     if rows.is_empty() {
-        return not_judged(run);
+        return not_evaluated(run);
     }
-    let basic = run.basic.as_ref().filter(|_| rows.iter().any(|r| r.basic.is_some()));
-    let (with_basic, with_paper) = (basic.is_some(), run.facts.published.is_some());
-    let with_gain = rows.iter().any(|r| r.gain.is_some());
-    let mut titles = vec!["Estimate".to_string(), escape(&run.facts.name)];
-    if let Some(basic) = basic {
-        let source = if basic.place.is_some() { "basic model" } else { "basic model, paper" };
-        titles.push(format!("{}<small>{source}</small>", escape(&basic.name)));
-    }
-    titles.extend(with_gain.then(|| "Gain".to_string()));
-    titles.extend(run.facts.published.as_ref().map(|p| format!("{}<small>paper</small>", escape(&p.name))));
+    let basic = basic(run).filter(|_| rows.iter().any(|r| r.basic.is_some()));
+    let (with_gain, paper) = (rows.iter().any(|r| r.gain.is_some()), published(run));
+    let mut titles = vec![html! { "Estimate" }, html! { (run.facts.name) }];
+    let source = |b: &Basic| if b.place.is_some() { "basic model" } else { "basic model, paper" };
+    titles.extend(basic.map(|b| with_note(&b.name, source(b))));
+    titles.extend(with_gain.then(|| html! { "Gain" }));
+    titles.extend(paper.map(|p| with_note(&p.name, "paper")));
     let cells = |row: &Row| {
-        let dash = || "–".to_string();
-        let mut cells = vec![escape(&row.name), format!("<strong>{}</strong>", negated(&row.here))];
-        cells.extend(with_basic.then(|| row.basic.as_ref().map_or_else(dash, negated)));
-        cells.extend(with_gain.then(|| row.gain.as_ref().map_or_else(dash, gained)));
-        cells.extend(with_paper.then(|| row.paper.map_or_else(dash, |p| fixed(-p, 2))));
+        let or_dash = |text: Option<String>| html! { (text.unwrap_or("–".into())) };
+        let mut cells = vec![html! { (row.name) }, html! { strong { (negated(&row.here)) } }];
+        cells.extend(basic.map(|_| or_dash(row.basic.as_ref().map(negated))));
+        cells.extend(with_gain.then(|| or_dash(row.gain.as_ref().map(gained))));
+        cells.extend(paper.map(|_| or_dash(row.paper.map(|p| fixed(-p, 2)))));
         cells
     };
-    let lines: Vec<Vec<String>> = rows.iter().map(cells).collect();
-    format!(
-        "<div class=\"lone\">{}{}</div>\n{}",
-        table("−log p(x) in nats per image", &titles, &lines),
-        notes(run, &rows),
-        drawn(run, &rows)
-    )
+    let lines: Vec<Vec<Markup>> = rows.iter().map(cells).collect();
+    html! {
+        div class="lone" {
+            (table("−log p(x) in nats per image", &titles, &lines))
+            p class="meaning" { (notes(run, &rows)) }
+        }
+        (drawn(run, &rows))
+    }
 }
 
 fn rows(run: &RunReport) -> Vec<Row> {
     let Some(evaluation) = &run.facts.evaluation else { return Vec::new() };
-    let (basic, paper) = (run.basic.as_ref(), run.facts.published.as_ref());
-    let paper_basic = basic.is_some_and(|b| b.place.is_none());
-    let row =
-        |name: String, here: Estimate| Row { name, here, basic: None, gain: None, paper: None, paper_basic };
-    let of_basic = |of: fn(&Basic) -> Option<Estimate>| basic.and_then(of);
-    let gain = |of: fn(&Basic) -> Option<Difference>| basic.and_then(of);
-    let published = |of: fn(&Published) -> f64| paper.map(of);
+    let (basic, paper) = (basic(run), published(run));
+    let row = |name: String, here: Estimate| Row { name, here, basic: None, gain: None, paper: None };
     let mut rows = vec![Row {
-        basic: of_basic(|b| b.bound),
-        gain: gain(|b| b.bound_gain),
-        paper: published(|p| p.bound),
+        basic: basic.and_then(|b| b.bound),
+        gain: basic.and_then(|b| b.bound_gain),
+        paper: paper.map(|p| p.bound),
         ..row("Bound".into(), evaluation.bound)
     }];
     if let Some(encoder) = &evaluation.encoder_bound {
-        let name = format!("Bound of the encoder alone, {} samples", grouped(encoder.samples));
+        let name = format!("Bound of the encoder alone, {}", counted(encoder.samples, "sample"));
         rows.push(row(name, encoder.bound));
     }
     if let Some(sampling) = &evaluation.importance_sampling {
+        let name = format!("Importance sampling, {}", counted(sampling.samples, "sample"));
         rows.push(Row {
-            basic: of_basic(|b| b.log_likelihood),
-            gain: gain(|b| b.log_likelihood_gain),
-            paper: published(|p| p.log_likelihood),
-            ..row(
-                format!("Importance sampling, {} samples", grouped(sampling.samples)),
-                sampling.log_likelihood,
-            )
+            basic: basic.and_then(|b| b.log_likelihood),
+            gain: basic.and_then(|b| b.log_likelihood_gain),
+            paper: paper.map(|p| p.log_likelihood),
+            ..row(name, sampling.log_likelihood)
         });
     }
     if let Some(quadrature) = &evaluation.quadrature {
         rows.push(row("Quadrature".into(), quadrature.log_likelihood));
     }
     if let Some(annealing) = &evaluation.annealing {
-        let name = format!("Annealing, first {} images", grouped(annealing.images));
+        let name = format!("Annealing, first {}", counted(annealing.images, "image"));
         rows.push(row(name, annealing.log_likelihood));
     }
     rows
 }
 
 fn gained(gain: &Difference) -> String {
-    let Estimate { mean, standard_error } = gain.estimate;
-    format!("{} ± {}", fixed(mean, 2), fixed(standard_error, 2))
+    with_error(gain.estimate.mean, gain.estimate.standard_error, 2)
 }
 
 /// What the numbers are of, and how far they compare.
 fn notes(run: &RunReport, rows: &[Row]) -> String {
     let Some(e) = &run.facts.evaluation else { return String::new() };
-    let mut text = format!(
-        "{} {} images, {} binarisation {} of each.",
-        grouped(e.images),
-        e.split,
-        e.draws,
-        if e.draws == 1 { "draw" } else { "draws" }
-    );
+    let images = format!("{} {} image{}", grouped(e.images), e.split, if e.images == 1 { "" } else { "s" });
+    let mut text = format!("{images}, {} of each.", counted(e.draws, "binarisation draw"));
     if let Some(gain) = rows.iter().find_map(|r| r.gain) {
         text += match gain.paired {
-            true => " Errors of gains are over pairs: both models saw the same binary images.",
+            true => " Gains are paired: both models saw the same binary images.",
             false => {
-                " Errors of gains are those of independent means: the two were not judged on the same images."
+                " Gains are unpaired, since the two models were not evaluated on the same binary images: their errors are \
+                 those of independent means."
             }
         };
     }
-    if run.facts.published.as_ref().is_some_and(|p| p.same_data == Some(false)) {
-        text += " The paper’s numbers are for all of MNIST; this data is another, so they do not compare.";
+    if published(run).is_some_and(|p| !under_protocol(&run.facts, p)) {
+        text += " The paper’s numbers are means over all 10,000 test images with five binarisation draws of each, so they \
+                 compare only roughly.";
     }
-    format!("<p class=\"meaning\">{}</p>\n", escape(&text))
+    text
 }
 
-fn drawn(run: &RunReport, rows: &[Row]) -> String {
+fn drawn(run: &RunReport, rows: &[Row]) -> Markup {
+    let model = run.basic.as_ref().filter(|b| b.place.is_some());
     let mut all = Vec::new();
     for row in rows {
-        all.push(Interval {
-            name: row.name.clone(),
-            mean: -row.here.mean,
-            error: row.here.standard_error,
-            colour: 0,
-        });
-        if let (Some(basic), Some(model), false) = (row.basic, &run.basic, row.paper_basic) {
-            let name = format!("{} of {}", row.name, model.name);
-            all.push(Interval { name, mean: -basic.mean, error: basic.standard_error, colour: 1 });
+        all.push(interval(row.name.clone(), &row.here, 0));
+        if let (Some(basic), Some(model)) = (row.basic, model) {
+            all.push(interval(format!("{}, {}", row.name, model.name), &basic, 1));
         }
     }
-    figure("estimates", "Estimates with two standard errors", &all)
+    estimates(&all)
 }
 
-fn figure(id: &str, title: &str, all: &[Interval]) -> String {
-    let rows: Vec<Vec<String>> = all
-        .iter()
-        .map(|i| {
-            vec![
-                escape(&i.name),
-                fixed(i.mean, 2),
-                fixed(i.mean - 2.0 * i.error, 2),
-                fixed(i.mean + 2.0 * i.error, 2),
-            ]
-        })
-        .collect();
-    let titles = ["Estimate", "−log p(x)", "from", "to"].map(String::from);
-    format!(
-        "<div class=\"panels\"><figure id=\"figure-{id}\" class=\"full\" aria-labelledby=\"title-{id}\">\n<h3 id=\"title-{id}\">{title}</h3>\n\
-         <figcaption>−log p(x) in nats; further left is better.</figcaption>\n{}{}</figure></div>\n",
-        intervals(title, all),
-        behind(title, &titles, &rows)
-    )
+/// An estimate of `log p(x)`, or a difference of two, as it is shown.
+fn interval(name: String, estimate: &Estimate, colour: usize) -> Interval {
+    Interval { name, mean: -estimate.mean, error: estimate.standard_error, colour }
+}
+
+fn estimates(all: &[Interval]) -> Markup {
+    let words = (
+        "estimates",
+        "Estimates",
+        "−log p(x) in nats, with two standard errors on either side; further left is better.",
+    );
+    figure(words, all, false)
+}
+
+/// A figure over the whole width; nothing where there is nothing to draw.
+fn figure((id, title, caption): (&str, &str, &str), all: &[Interval], differences: bool) -> Markup {
+    if all.is_empty() {
+        return Markup::default();
+    }
+    let row = |i: &Interval| {
+        let values = [i.mean, i.mean - 2.0 * i.error, i.mean + 2.0 * i.error].map(|v| fixed(v, 2));
+        std::iter::once(i.name.clone()).chain(values).collect()
+    };
+    let rows: Vec<Vec<String>> = all.iter().map(row).collect();
+    let titles = ["", "−log p(x)", "from", "to"].map(String::from);
+    let body = html! {
+        (both(|width| Some(intervals(title, all, width, differences))))
+        (behind(title, &titles, &rows))
+    };
+    html! { div class="panels" { (framed(id, title, caption, true, &body)) } }
 }
 
 /// What is known without an evaluation.
-fn not_judged(run: &RunReport) -> String {
+fn not_evaluated(run: &RunReport) -> Markup {
     let last = run.last.as_ref().and_then(|e| Some((e.epoch, *e.validation.as_ref()?.get("bound")?)));
-    let known = last.map_or(String::new(), |(epoch, bound)| {
-        format!(" In epoch {epoch} the bound of validation images was −log p(x) ≤ {} nats.", fixed(-bound, 2))
-    });
-    let paper = run.facts.published.as_ref().map_or(String::new(), |p| {
-        format!(
-            " The paper has {} for the bound and {} for the likelihood of {}.",
-            fixed(-p.bound, 2),
-            fixed(-p.log_likelihood, 2),
-            p.name
-        )
-    });
-    format!(
-        "<div class=\"lone\"><p style=\"margin:0\">{}</p>\n<pre tabindex=\"0\"><code>hmcvi eval {}</code></pre></div>\n",
-        escape(&format!(
-            "The model was not judged on test images yet.{known}{paper} This command judges it:"
-        )),
-        escape(&crate::report::quoted(&run.facts.place))
-    )
+    html! {
+        div class="lone" {
+            p class="first" {
+                "The model has not been evaluated on test images yet."
+                @if let Some((epoch, bound)) = last {
+                    " In epoch " (epoch) " the bound on validation images was −log p(x) ≤ " (fixed(-bound, 2)) " nats."
+                }
+                " This command evaluates it:"
+            }
+            (typed(&format!("hmcvi eval {}", crate::report::quoted(&run.facts.place))))
+        }
+    }
 }
 
-fn several(runs: &[ComparedRun]) -> String {
+fn several(runs: &[ComparedRun]) -> Markup {
     let first = runs.first().map_or("", |r| r.name.as_str());
-    let against = |what: &str| format!("{what}<small>less {}</small>", escape(first));
+    let less = format!("minus {first}");
     let titles = [
-        "Run".to_string(),
-        "Bound<small>−log p(x) ≤</small>".into(),
-        against("Bound"),
-        "Likelihood<small>−log p(x) ≈</small>".into(),
-        against("Likelihood"),
-        "Validation bound<small>best</small>".into(),
-        "Epochs".into(),
-        "Time".into(),
-        "Divergences".into(),
+        with_note("Run", ""),
+        with_note("Bound", "−log p(x) ≤"),
+        with_note("Bound", &less),
+        with_note("Likelihood", "−log p(x) ≈"),
+        with_note("Likelihood", &less),
+        with_note("Validation bound", "best"),
+        with_note("Epochs", ""),
+        with_note("Time", ""),
+        with_note("Divergences", ""),
     ];
-    let dash = || "–".to_string();
-    let row = |(i, r): (usize, &ComparedRun)| {
-        let of = |d: &Option<Difference>| match (d, i) {
-            (Some(d), _) => {
-                format!("{}<small>{}</small>", signed(d), if d.paired { "paired" } else { "unpaired" })
-            }
-            (None, _) => dash(),
-        };
+    let value = |e: &Option<Estimate>| html! { (e.as_ref().map_or("–".into(), negated)) };
+    let difference = |d: &Option<Difference>| match d {
+        Some(d) => with_note(signed(d), if d.paired { "paired" } else { "unpaired" }),
+        None => html! { "–" },
+    };
+    let row = |r: &ComparedRun| {
         vec![
-            escape(&r.name),
-            r.bound.as_ref().map_or_else(dash, negated),
-            of(&r.bound_difference),
-            r.log_likelihood.as_ref().map_or_else(dash, negated),
-            of(&r.log_likelihood_difference),
-            r.validation_bound.map_or_else(dash, |b| fixed(-b, 2)),
-            grouped(r.epochs),
-            duration(r.seconds),
-            grouped(r.divergences),
+            html! { (r.name) },
+            value(&r.bound),
+            difference(&r.bound_difference),
+            value(&r.log_likelihood),
+            difference(&r.log_likelihood_difference),
+            html! { (r.validation_bound.map_or("–".into(), |b| fixed(-b, 2))) },
+            html! { (grouped(r.epochs)) },
+            html! { (duration(r.seconds)) },
+            html! { (grouped(r.divergences)) },
         ]
     };
-    let rows: Vec<Vec<String>> = runs.iter().enumerate().map(row).collect();
-    let interval = |(i, r): (usize, &ComparedRun)| {
-        let bound = r.bound.map(|b| Interval {
-            name: format!("{}: bound", r.name),
-            mean: -b.mean,
-            error: b.standard_error,
-            colour: i,
-        });
-        let nll = r.log_likelihood.map(|l| Interval {
-            name: format!("{}: likelihood", r.name),
-            mean: -l.mean,
-            error: l.standard_error,
-            colour: i,
-        });
-        [bound, nll]
+    let rows: Vec<Vec<Markup>> = runs.iter().map(row).collect();
+    html! {
+        div class="lone" {
+            (table("−log p(x) in nats per image", &titles, &rows))
+            p class="meaning" {
+                "Paired differences are over the same binary images, so their errors are smaller than those of the runs \
+                 themselves. A negative difference is an improvement."
+            }
+            @for (run, why) in runs.iter().filter_map(|r| Some((r, r.not_comparable.as_ref()?))) {
+                p class="meaning" { (run.name) " has no difference from " (first) ": " (why) "." }
+            }
+        }
+        (differences(runs, first))
+        (estimates(&estimated(runs)))
+    }
+}
+
+fn estimated(runs: &[ComparedRun]) -> Vec<Interval> {
+    let of = |(i, r): (usize, &ComparedRun)| {
+        let named = |what: &str, e: &Estimate| interval(format!("{}, {what}", r.name), e, i);
+        [r.bound.map(|e| named("bound", &e)), r.log_likelihood.map(|e| named("likelihood", &e))]
     };
-    let all: Vec<Interval> = runs.iter().enumerate().flat_map(interval).flatten().collect();
-    let drawn = if all.is_empty() {
-        String::new()
-    } else {
-        figure("estimates", "Estimates with two standard errors", &all)
+    runs.iter().enumerate().flat_map(of).flatten().collect()
+}
+
+/// How far runs are from the first, whose errors would hide it.
+fn differences(runs: &[ComparedRun], first: &str) -> Markup {
+    let of = |(i, r): (usize, &ComparedRun)| {
+        let named = |what: &str, d: &Difference| {
+            let how = if d.paired { "" } else { " (unpaired)" };
+            interval(format!("{}, {what}{how}", r.name), &d.estimate, i)
+        };
+        let bound = r.bound_difference.map(|d| named("bound", &d));
+        [bound, r.log_likelihood_difference.map(|d| named("likelihood", &d))]
     };
-    format!(
-        "<div class=\"lone\">{}<p class=\"meaning\">Differences of paired runs are over the same binary images, so their errors are \
-         smaller than those of the runs themselves. A negative difference is an improvement.</p></div>\n{drawn}",
-        table("−log p(x) in nats per image", &titles, &rows)
-    )
+    let all: Vec<Interval> = runs.iter().enumerate().flat_map(of).flatten().collect();
+    let title = format!("Differences from {first}");
+    let caption = "Difference in −log p(x) in nats, with two standard errors on either side, over pairs of the same images \
+                   unless it says otherwise. Left of zero is better.";
+    figure(("differences", &title, caption), &all, true)
 }

@@ -3,131 +3,132 @@
 use hmcvi_record::{
     AnnealingSettings, Estimate, Evaluation, PosteriorDistance, PosteriorQuality, Report, RunReport,
 };
+use maud::{Markup, html};
 
-use super::html::{escape, fixed};
-use super::table::table;
-use crate::report::grouped;
+use super::table::{table, with_note};
+use super::typed;
+use crate::words::{counted, fixed, grouped, with_error};
 
 /// One of the distances.
 type Distance = fn(&PosteriorDistance) -> &Estimate;
 
-/// A line of the table: its name, and its value for an evaluation.
-type Line = (&'static str, fn(&Evaluation) -> Option<String>);
+/// A line of the table: its name, and its value for an evaluation with small print.
+type Line = (&'static str, fn(&Evaluation) -> Option<(String, String)>);
 
 const LINES: [Line; 16] = [
     ("Importance samples", |e| {
         let s = e.importance_sampling.as_ref()?;
-        let wide = if s.proposal_scale == 1.0 {
-            String::new()
-        } else {
-            format!(", covariance × {}", s.proposal_scale)
+        let wide = match s.proposal_scale {
+            1.0 => String::new(),
+            scale => format!(", covariance × {scale}"),
         };
-        Some(format!("{} <small>{}{wide}</small>", grouped(s.samples), escape(&s.proposal)))
+        Some((grouped(s.samples), format!("{}{wide}", s.proposal)))
     }),
-    ("Effective sample size, mean", |e| {
-        Some(fixed(e.importance_sampling.as_ref()?.effective_sample_size, 1))
-    }),
-    ("Variance of log weights, mean", |e| {
-        Some(fixed(e.importance_sampling.as_ref()?.log_weight_variance, 2))
-    }),
-    ("k-hat, median", |e| Some(fixed(e.importance_sampling.as_ref()?.k_hat_median?, 2))),
-    ("Images with k-hat above 0.7", |e| {
-        Some(format!("{} %", fixed(100.0 * e.importance_sampling.as_ref()?.k_hat_high, 1)))
-    }),
+    ("Effective sample size, mean", |e| plain(e.importance_sampling.as_ref()?.effective_sample_size, 1)),
+    ("Variance of log weights, mean", |e| plain(e.importance_sampling.as_ref()?.log_weight_variance, 2)),
+    ("k-hat, median", |e| plain(e.importance_sampling.as_ref()?.k_hat_median?, 2)),
+    ("Images with k-hat above 0.7 (%)", |e| plain(100.0 * e.importance_sampling.as_ref()?.k_hat_high, 1)),
     ("Quadrature above importance sampling (nats)", |e| {
-        e.quadrature.as_ref()?.above_importance_sampling.as_ref().map(pair)
+        e.quadrature.as_ref()?.above_importance_sampling.as_ref().and_then(pair)
     }),
     ("Annealing", |e| Some(annealed(&e.annealing.as_ref()?.settings, e.annealing.as_ref()?.images))),
-    ("Acceptance of annealing", |e| Some(fixed(e.annealing.as_ref()?.acceptance_rate, 2))),
+    ("Acceptance of annealing", |e| plain(e.annealing.as_ref()?.acceptance_rate, 2)),
     ("Annealing above importance sampling (nats)", |e| {
-        e.annealing.as_ref()?.above_importance_sampling.as_ref().map(pair)
+        e.annealing.as_ref()?.above_importance_sampling.as_ref().and_then(pair)
     }),
-    ("Bidirectional: lower bound on log p(x) (nats)", |e| Some(pair(&e.bidirectional.as_ref()?.lower))),
-    ("Bidirectional: upper bound on log p(x) (nats)", |e| Some(pair(&e.bidirectional.as_ref()?.upper))),
-    ("Bidirectional: gap (nats)", |e| {
+    ("BDMC: lower bound on log p(x) (nats)", |e| pair(&e.bidirectional.as_ref()?.lower)),
+    ("BDMC: upper bound on log p(x) (nats)", |e| pair(&e.bidirectional.as_ref()?.upper)),
+    ("BDMC: gap (nats)", |e| {
         let b = e.bidirectional.as_ref()?;
-        Some(format!("{} <small>{} simulated images</small>", pair(&b.gap), grouped(b.points)))
+        noted(&b.gap, &counted(b.points, "simulated image"))
     }),
     ("Better reverse models would add: own Gaussians (nats)", |e| {
         let r = e.reverse.as_ref()?;
-        Some(format!("{} <small>{} images</small>", pair(&r.own), grouped(r.images)))
+        noted(&r.own, &counted(r.images, "image"))
     }),
-    ("… with means linear in position (nats)", |e| Some(pair(&e.reverse.as_ref()?.linear))),
-    ("… and correlations (nats)", |e| Some(pair(&e.reverse.as_ref()?.correlated))),
-    ("Simulations that diverged", |e| Some(grouped(e.divergences))),
+    ("… with means linear in position (nats)", |e| pair(&e.reverse.as_ref()?.linear)),
+    ("… and correlations (nats)", |e| pair(&e.reverse.as_ref()?.correlated)),
+    ("Divergent simulations", |e| Some((grouped(e.divergences), String::new()))),
 ];
 
-pub(super) fn trust(report: &Report) -> String {
-    let judged: Vec<(&RunReport, &Evaluation)> =
+pub(super) fn trust(report: &Report) -> Markup {
+    let evaluated: Vec<(&RunReport, &Evaluation)> =
         report.runs.iter().filter_map(|r| Some((r, r.facts.evaluation.as_ref()?))).collect();
-    if judged.is_empty() {
-        let commands: Vec<String> = report
-            .runs
-            .iter()
-            .map(|r| format!("hmcvi eval {}", crate::report::quoted(&r.facts.place)))
-            .collect();
-        return format!(
-            "<div class=\"lone\"><p style=\"margin:0\">Nothing is known before test images were looked at:</p>\n\
-             <pre tabindex=\"0\"><code>{}</code></pre></div>\n",
-            escape(&commands.join("\n"))
-        );
+    if evaluated.is_empty() {
+        let command = |r: &RunReport| format!("hmcvi eval {}", crate::report::quoted(&r.facts.place));
+        let commands: Vec<String> = report.runs.iter().map(command).collect();
+        return html! {
+            div class="lone" {
+                p class="first" { "Nothing is known before an evaluation on test images:" }
+                (typed(&commands.join("\n")))
+            }
+        };
     }
     let row = |(name, of): &Line| {
-        let cells: Vec<Option<String>> = judged.iter().map(|(_, e)| of(e)).collect();
+        let cells: Vec<Option<(String, String)>> = evaluated.iter().map(|(_, e)| of(e)).collect();
         let known = cells.iter().any(Option::is_some);
-        let cells = cells.into_iter().map(|c| c.unwrap_or("–".into()));
-        known.then(|| std::iter::once(name.to_string()).chain(cells).collect::<Vec<String>>())
+        let cell = |cell: Option<(String, String)>| match cell {
+            Some((text, note)) => with_note(text, &note),
+            None => html! { "–" },
+        };
+        known.then(|| std::iter::once(html! { (name) }).chain(cells.into_iter().map(cell)).collect())
     };
-    let rows: Vec<Vec<String>> = LINES.iter().filter_map(row).collect();
-    let mut titles = vec!["Diagnostic".to_string()];
-    titles.extend(judged.iter().map(|(r, _)| escape(&r.facts.name)));
-    let mut out =
-        format!("<div class=\"lone\">{}</div>\n", table("Diagnostics of the estimators", &titles, &rows));
-    for (run, evaluation) in &judged {
-        if let Some(quality) = &evaluation.posterior {
-            out += &posterior(run, quality);
+    let rows: Vec<Vec<Markup>> = LINES.iter().filter_map(row).collect();
+    let names = evaluated.iter().map(|(r, _)| html! { (r.facts.name) });
+    let titles: Vec<Markup> = std::iter::once(html! { "Diagnostic" }).chain(names).collect();
+    html! {
+        div class="lone" { (table("Diagnostics of the estimators", &titles, &rows)) }
+        @for (run, evaluation) in &evaluated {
+            @if let Some(quality) = &evaluation.posterior { (posterior(run, quality)) }
         }
     }
-    out
 }
 
-fn pair(e: &Estimate) -> String {
-    format!("{} ± {}", fixed(e.mean, 3), fixed(e.standard_error, 3))
+fn plain(value: f64, decimals: usize) -> Option<(String, String)> {
+    Some((fixed(value, decimals), String::new()))
 }
 
-fn annealed(s: &AnnealingSettings, images: u64) -> String {
-    format!(
-        "{} temperatures <small>{}, from the {}; {} chains of {} leapfrog steps; {} images</small>",
-        grouped(s.temperatures),
-        escape(&s.schedule),
-        escape(&s.start),
-        s.chains,
-        s.leapfrog_steps,
-        grouped(images)
-    )
+fn pair(e: &Estimate) -> Option<(String, String)> {
+    noted(e, "")
 }
 
-fn posterior(run: &RunReport, p: &PosteriorQuality) -> String {
+fn noted(e: &Estimate, note: &str) -> Option<(String, String)> {
+    Some((with_error(e.mean, e.standard_error, 3), note.into()))
+}
+
+fn annealed(s: &AnnealingSettings, images: u64) -> (String, String) {
+    let (chains, steps) = (counted(s.chains, "chain"), counted(s.leapfrog_steps, "leapfrog step"));
+    let note =
+        format!("{}, from the {}; {chains} of {steps}; {}", s.schedule, s.start, counted(images, "image"));
+    (counted(s.temperatures, "temperature"), note)
+}
+
+/// Distances from the posterior: of the encoder, and of what HMC steps make of its draws where there are any.
+fn posterior(run: &RunReport, p: &PosteriorQuality) -> Markup {
     let of: [(&str, Distance); 3] = [
         ("KL divergence of Gaussians (nats)", |d| &d.gaussian_kl),
         ("1-Wasserstein (standard deviations)", |d| &d.wasserstein),
         ("Energy above the posterior’s (nats)", |d| &d.energy_excess),
     ];
-    let rows: Vec<Vec<String>> = of
-        .iter()
-        .map(|(name, of)| {
-            vec![name.to_string(), pair(of(&p.initial)), pair(of(&p.improved)), pair(of(&p.gain))]
-        })
-        .collect();
-    let titles = ["Distance from the posterior", "Encoder", "After the HMC steps", "Gain"].map(String::from);
+    let columns: &[(&str, &PosteriorDistance)] = match run.facts.settings.hmc_steps {
+        0 => &[("Encoder", &p.initial)],
+        _ => &[("Encoder", &p.initial), ("After the HMC steps", &p.improved), ("Gain", &p.gain)],
+    };
+    let row = |(name, of): &(&str, Distance)| {
+        let value = |e: &Estimate| with_error(e.mean, e.standard_error, 3);
+        std::iter::once(name.to_string()).chain(columns.iter().map(|(_, d)| value(of(d)))).collect()
+    };
+    let rows: Vec<Vec<String>> = of.iter().map(row).collect();
+    let titles = std::iter::once("Distance from the posterior").chain(columns.iter().map(|(name, _)| *name));
+    let titles: Vec<String> = titles.map(String::from).collect();
     let caption = format!(
-        "{}: {} images against {} chains of {} draws; largest R-hat {}, smallest effective sample size {}",
+        "{}: {} against {} of {}; largest R-hat {}, smallest effective sample size {}",
         run.facts.name,
-        p.images,
-        p.chains,
-        p.draws,
+        counted(p.images, "image"),
+        counted(p.chains, "chain"),
+        counted(p.draws, "draw"),
         fixed(p.r_hat, 3),
         fixed(p.effective_sample_size, 0)
     );
-    format!("<div class=\"lone\" style=\"margin-top:1rem\">{}</div>\n", table(&caption, &titles, &rows))
+    html! { div class="lone" { (table(&caption, &titles, &rows)) } }
 }

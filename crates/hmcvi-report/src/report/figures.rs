@@ -98,8 +98,8 @@ fn figure(
 
 fn bound_caption(runs: &[RunData]) -> &'static str {
     match runs.len() {
-        1 => "Mean over the images of an epoch; larger is better. Validation images are not learnt from.",
-        _ => "Mean over validation images, which are not learnt from; larger is better.",
+        1 => "Mean over the images of an epoch; larger is better. Validation images are not trained on.",
+        _ => "Mean over validation images, which are not trained on; larger is better.",
     }
 }
 
@@ -170,7 +170,7 @@ fn divergences(runs: &[RunData], most: usize) -> Figure {
     let any = runs.iter().any(|r| r.epochs.iter().any(|e| e.divergences > 0));
     let drawn = |e: &Epoch| share(e).filter(|_| any);
     let curves = runs.iter().map(|run| curve(&name(run), run, most, &drawn)).collect();
-    let what = "Images whose simulation left the range of numbers, in training.";
+    let what = "Training images whose simulation diverged.";
     let id = ("divergences", Section::Chain, FigureKind::Lines);
     figure(id, ("Divergences", what), ("epoch", "% of images"), curves)
 }
@@ -195,11 +195,11 @@ fn trust(runs: &[RunData]) -> Vec<Figure> {
     let id = |id| (id, Section::Trust, FigureKind::Steps);
     let mut k_hat = figure(
         id("k_hat"),
-        ("Pareto k-hat", "The worst draw of each image. Above 0.7 importance sampling is not to be trusted."),
+        ("Pareto k-hat", "The worst draw of each image. Above 0.7, importance sampling is unreliable."),
         ("k-hat", "share of images"),
         histograms(&k_hat, range, BINS),
     );
-    k_hat.marks.push(Mark { name: "0.7".into(), value: HIGH_K_HAT, axis: MarkAxis::X });
+    k_hat.marks.push(Mark { name: "k-hat = 0.7".into(), value: HIGH_K_HAT, axis: MarkAxis::X });
     let share = figure(
         id("effective_sample_size"),
         ("Effective sample size", "The worst draw of each image, as a share of the samples drawn."),
@@ -221,12 +221,11 @@ fn energies(run: &RunData, named: bool) -> Option<Figure> {
     };
     let id = if named { format!("energies_{}", slug(&run.facts.name)) } else { "energies".into() };
     let title = if named { format!("Energy of draws: {}", run.facts.name) } else { "Energy of draws".into() };
-    let curves = vec![
-        curve("posterior", &e.reference),
-        curve("encoder", &e.initial),
-        curve("after the HMC steps", &e.improved),
-    ];
-    let caption = "The nearer to the posterior's, the better the approximation. The last bin holds all that is above it.";
+    let mut curves = vec![curve("posterior", &e.reference), curve("encoder", &e.initial)];
+    if run.facts.settings.hmc_steps > 0 {
+        curves.push(curve("after the HMC steps", &e.improved));
+    }
+    let caption = "The nearer to the posterior's, the better the approximation. The last bin holds everything above it.";
     let axes = ("energy above the posterior's mean (nats)", "share of draws");
     Some(figure((&id, Section::Trust, FigureKind::Steps), (&title, caption), axes, curves))
 }

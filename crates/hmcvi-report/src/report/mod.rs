@@ -7,12 +7,11 @@ mod missing;
 mod verdict;
 
 use hmcvi_record::{
-    Basic, Difference, Epoch, Estimate, ImageEvaluation, Missing, Published, REPORT_SCHEMA, Report, RunFacts,
-    RunReport, RunState,
+    Basic, Difference, Epoch, Estimate, Evaluation, ImageEvaluation, Missing, Published, REPORT_SCHEMA,
+    Report, RunFacts, RunReport, RunState,
 };
 
 pub use compare::compare;
-pub(crate) use verdict::grouped;
 
 use crate::{Known, diagnose};
 
@@ -114,8 +113,8 @@ fn basic(run: &RunData) -> Option<Basic> {
         let estimate = Estimate { mean: mean - there, standard_error };
         Some(Difference { estimate, paired: false })
     };
-    // A difference from published numbers means something on the same data only.
-    let same = paper.same_data == Some(true);
+    // A difference from published numbers means something on the same data and by the same protocol only.
+    let same = under_protocol(&run.facts, paper);
     Some(Basic {
         name: paper.name.clone(),
         place: None,
@@ -124,6 +123,12 @@ fn basic(run: &RunData) -> Option<Basic> {
         bound_gain: same.then(|| gain(bound(run), paper.bound)).flatten(),
         log_likelihood_gain: same.then(|| gain(log_likelihood(run), paper.log_likelihood)).flatten(),
     })
+}
+
+/// Whether the evaluation is by the paper's protocol: all test images of MNIST, five binarisation draws of each.
+pub(crate) fn under_protocol(facts: &RunFacts, paper: &Published) -> bool {
+    let is_it = |e: &Evaluation| e.split == "test" && (e.images, e.draws, e.pixel_scale) == (10_000, 5, 256);
+    paper.same_data == Some(true) && facts.evaluation.as_ref().is_some_and(is_it)
 }
 
 fn bound(run: &RunData) -> Option<Estimate> {

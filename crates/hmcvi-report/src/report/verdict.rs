@@ -1,7 +1,8 @@
 //! Say in one sentence how runs turned out.
 
-use crate::counted;
 use hmcvi_record::{Basic, ComparedRun, Comparison, Difference, Estimate, Level, RunReport, RunState};
+
+use crate::words::{counted, grouped};
 
 /// Differences of fewer standard errors are not called differences.
 const CLEAR: f64 = 2.0;
@@ -65,7 +66,7 @@ fn training(run: &RunReport, best: Option<f64>) -> String {
     let name = &run.facts.name;
     let done = run.last.as_ref().map_or(0, |e| e.epoch);
     let state = match run.facts.state {
-        RunState::Finished => format!("{name} has finished its {} epochs", grouped(run.facts.planned)),
+        RunState::Finished => format!("{name} has finished its {}", counted(run.facts.planned, "epoch")),
         RunState::Running => {
             format!("{name} is being trained, with {done} of {} epochs done", grouped(run.facts.planned))
         }
@@ -127,31 +128,9 @@ fn nats(estimate: &Estimate) -> String {
     format!("{:.2} ± {:.2} nats", -estimate.mean, estimate.standard_error)
 }
 
-/// A count with commas between thousands.
-pub(crate) fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let first = digits.len() % 3;
-    let mut text = digits[..first].to_string();
-    for group in digits.as_bytes()[first..].chunks(3) {
-        if !text.is_empty() {
-            text.push(',');
-        }
-        text.extend(group.iter().map(|d| char::from(*d)));
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn thousands_are_set_apart() {
-        assert_eq!(
-            [0, 999, 1000, 50_000, 1_234_567].map(grouped),
-            ["0", "999", "1,000", "50,000", "1,234,567"]
-        );
-    }
 
     #[test]
     fn a_difference_within_its_error_is_called_so() {

@@ -1,26 +1,15 @@
-//! Describe a drawing as a list of shapes, and turn it into SVG text or into pixels with the same content.
+//! Describe a drawing as a list of shapes, which become SVG: for a file, for a page, or to be painted as PNG.
 
-mod colours;
-mod font;
-mod raster;
-mod runs;
+#[cfg(test)]
+mod crossed;
+mod paint;
 mod svg;
 
-pub(crate) use font::text_width;
-use runs::runs;
-pub(crate) use svg::base64;
+use maud::Markup;
 
-use std::path::Path;
-
+pub(crate) use self::paint::text_width;
 use crate::ReportError;
-use crate::grid::save;
-
-/// Red, green and blue.
-pub(crate) type Colour = (u8, u8, u8);
-
-pub(crate) const BLACK: Colour = (34, 34, 34);
-pub(crate) const GREY: Colour = (110, 110, 110);
-pub(crate) const WHITE: Colour = (255, 255, 255);
+use crate::palette::{Colour, INK};
 
 /// A place on the drawing: to the right, and downwards.
 pub(crate) type Place = (f64, f64);
@@ -48,34 +37,22 @@ impl Rect {
     }
 }
 
-/// What an area is filled with, or a line is drawn with.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Paint {
-    pub(crate) colour: Colour,
-    pub(crate) opacity: f64,
-}
-
-impl From<Colour> for Paint {
-    fn from(colour: Colour) -> Self {
-        Paint { colour, opacity: 1.0 }
-    }
-}
-
 /// How a line is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Stroke {
-    pub(crate) paint: Paint,
+    pub(crate) colour: Colour,
     pub(crate) width: f64,
-    pub(crate) dashed: bool,
+    /// Lengths of dashes and gaps; empty for a line without.
+    pub(crate) dashes: &'static str,
 }
 
 impl Stroke {
-    pub(crate) fn new(paint: impl Into<Paint>, width: f64) -> Self {
-        Stroke { paint: paint.into(), width, dashed: false }
+    pub(crate) fn new(colour: Colour, width: f64) -> Self {
+        Stroke { colour, width, dashes: "" }
     }
 
     pub(crate) fn dashed(self) -> Self {
-        Stroke { dashed: true, ..self }
+        Stroke { dashes: "5 6", ..self }
     }
 }
 
@@ -92,27 +69,20 @@ pub(crate) enum Anchor {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Text {
     /// On the baseline.
-    pub(crate) place: Place,
-    pub(crate) text: String,
-    pub(crate) size: f64,
-    pub(crate) anchor: Anchor,
-    pub(crate) colour: Colour,
-    pub(crate) bold: bool,
+    place: Place,
+    text: String,
+    size: f64,
+    anchor: Anchor,
+    colour: Colour,
+    bold: bool,
     /// Turned to be read from below.
-    pub(crate) upwards: bool,
+    upwards: bool,
 }
 
 impl Text {
     pub(crate) fn new(place: Place, text: impl Into<String>, size: f64) -> Self {
-        Text {
-            place,
-            text: text.into(),
-            size,
-            anchor: Anchor::Middle,
-            colour: BLACK,
-            bold: false,
-            upwards: false,
-        }
+        let anchor = Anchor::Middle;
+        Text { place, text: text.into(), size, anchor, colour: INK, bold: false, upwards: false }
     }
 
     pub(crate) fn anchor(self, anchor: Anchor) -> Self {
@@ -132,12 +102,12 @@ impl Text {
     }
 }
 
-/// A picture of red, green and blue bytes.
+/// A picture of red, green, blue and opacity bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pixels {
     pub(crate) width: usize,
     pub(crate) height: usize,
-    pub(crate) rgb: Vec<u8>,
+    pub(crate) rgba: Vec<u8>,
 }
 
 /// Something to be seen.
@@ -147,28 +117,29 @@ pub(crate) enum Shape {
     Lines {
         parts: Vec<Vec<Place>>,
         closed: bool,
-        fill: Option<Paint>,
+        fill: Option<Colour>,
         stroke: Option<Stroke>,
+        opacity: f64,
     },
     /// Discs of one kind.
     Dots {
         places: Vec<Place>,
         radius: f64,
-        paint: Paint,
+        colour: Colour,
+        opacity: f64,
     },
     /// A disc with an edge.
     Disc {
         place: Place,
         radius: f64,
-        fill: Paint,
+        fill: Colour,
         edge: Stroke,
     },
     Text(Text),
-    /// A picture; its pixels are squares, or run into each other where it is smooth.
     Picture {
         area: Rect,
         pixels: Pixels,
-        smooth: bool,
+        look: Look,
     },
     /// Shapes of which only what lies in an area is seen.
     Clipped {
@@ -177,38 +148,66 @@ pub(crate) enum Shape {
     },
 }
 
+/// How the pixels of a picture are seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// As squares.
+    Squares,
+    /// Running into each other.
+    Smooth,
+    /// Black ink on transparent paper, as squares; on dark pages the ink is white.
+    Ink,
+    /// The same, running into each other.
+    SmoothInk,
+}
+
 /// A drawing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scene {
     width: f64,
     height: f64,
+    /// Pixels of the PNG for each unit of length.
+    scale: f64,
     /// What it shows, for those who cannot see it.
     title: String,
     shapes: Vec<Shape>,
 }
 
-/// Pixels of the PNG for each unit of length.
+/// Pixels of the PNG for each unit of length, where these are not pixels themselves.
 const SCALE: f64 = 1.6;
 
 impl Scene {
-    pub(crate) fn new(title: &str, width: f64, height: f64) -> Self {
-        Scene { width, height, title: title.into(), shapes: Vec::new() }
+    pub(crate) fn new(title: impl Into<String>, width: f64, height: f64) -> Self {
+        Scene { width, height, scale: SCALE, title: title.into(), shapes: Vec::new() }
     }
 
-    /// The drawing as SVG, complete with its background.
+    /// A drawing whose units are pixels of the PNG.
+    pub(crate) fn of_pixels(title: impl Into<String>, width: f64, height: f64) -> Self {
+        Scene { scale: 1.0, ..Scene::new(title, width, height) }
+    }
+
+    /// The drawing as SVG, complete with its white background.
     pub fn to_svg(&self) -> String {
-        svg::write(self)
+        svg::file(self).into_string()
     }
 
-    /// The drawing as PNG of 256 colours, 1.6 pixels for each unit of the SVG.
+    /// The SVG as PNG.
     pub fn to_png(&self) -> Result<Vec<u8>, ReportError> {
-        raster::png(self, SCALE)
+        paint::png(&self.to_svg(), self.scale)
     }
 
-    /// Writes `path` with the extensions `.svg` and `.png`.
-    pub fn save(&self, path: &Path) -> Result<(), ReportError> {
-        save(&path.with_extension("svg"), self.to_svg().as_bytes())?;
-        save(&path.with_extension("png"), &self.to_png()?)
+    /// The drawing in the colours of the page that it stands on; `label` is read to those who cannot see it.
+    pub(crate) fn on_page(&self, label: &str) -> Markup {
+        svg::on_page(self, label)
+    }
+
+    /// Whether there is something to read in it, which must not become too small.
+    pub(crate) fn has_letters(&self) -> bool {
+        self.shapes.iter().any(|shape| matches!(shape, Shape::Text(_)))
+    }
+
+    pub(crate) fn title(&self) -> &str {
+        &self.title
     }
 
     pub(crate) fn add(&mut self, shape: Shape) {
@@ -221,14 +220,14 @@ impl Scene {
 
     pub(crate) fn line(&mut self, places: &[Place], stroke: Stroke) {
         let parts = vec![places.to_vec()];
-        self.add(Shape::Lines { parts, closed: false, fill: None, stroke: Some(stroke) });
+        self.add(Shape::Lines { parts, closed: false, fill: None, stroke: Some(stroke), opacity: 1.0 });
     }
 
-    pub(crate) fn polygon(&mut self, places: &[Place], fill: Option<Paint>, stroke: Option<Stroke>) {
-        self.add(Shape::Lines { parts: vec![places.to_vec()], closed: true, fill, stroke });
+    pub(crate) fn polygon(&mut self, places: &[Place], fill: Option<Colour>, stroke: Option<Stroke>) {
+        self.add(Shape::Lines { parts: vec![places.to_vec()], closed: true, fill, stroke, opacity: 1.0 });
     }
 
-    pub(crate) fn rect(&mut self, r: Rect, fill: Option<Paint>, stroke: Option<Stroke>) {
+    pub(crate) fn rect(&mut self, r: Rect, fill: Option<Colour>, stroke: Option<Stroke>) {
         let places = [(r.x, r.y), (r.right(), r.y), (r.right(), r.bottom()), (r.x, r.bottom())];
         self.polygon(&places, fill, stroke);
     }

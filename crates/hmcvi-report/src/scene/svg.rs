@@ -1,195 +1,178 @@
-//! Write a drawing as SVG text.
+//! Write a drawing as SVG.
 
 use std::fmt::Write;
 
-use super::runs::{BELOW, SMALL};
-use super::{Anchor, Paint, Pixels, Place, Rect, Scene, Shape, Stroke, Text, runs};
-use crate::grid::encode_png;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use maud::{Markup, html};
 
+use super::paint::encode;
+use super::{Anchor, Look, Pixels, Place, Rect, Scene, Shape, Stroke, Text};
+use crate::palette::Colour;
+
+const NAMESPACE: &str = "http://www.w3.org/2000/svg";
 /// Fonts in the order in which they are looked for: the one that the PNG has, then similar ones.
 const FONTS: &str = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif";
+/// Size of subscripts, as a share, and how far they are below the line, in units of the text's size.
+const SMALL: f64 = 0.72;
+const BELOW: f64 = 0.2;
 
-/// A number with a tenth or hundredth of a unit, and no digits that say nothing.
+/// A drawing that stands alone, on white paper.
+pub(super) fn file(scene: &Scene) -> Markup {
+    let (w, h) = (number(scene.width), number(scene.height));
+    html! {
+        svg xmlns=(NAMESPACE) width=(w) height=(h) viewBox={ "0 0 " (w) " " (h) } font-family=(FONTS)
+            stroke-linecap="round" stroke-linejoin="round" role="img" {
+            title { (visible(&scene.title)) }
+            rect width=(w) height=(h) fill="#fff" {}
+            (shapes(&scene.shapes, Colour::on_white))
+        }
+        "\n"
+    }
+}
+
+/// A part of a page, as wide as there is room.
+pub(super) fn on_page(scene: &Scene, label: &str) -> Markup {
+    html! {
+        svg viewBox={ "0 0 " (number(scene.width)) " " (number(scene.height)) }
+            stroke-linecap="round" stroke-linejoin="round" role="img" aria-label=(label) {
+            (shapes(&scene.shapes, Colour::on_page))
+        }
+    }
+}
+
+/// The shapes without a background, to be measured.
+pub(super) fn shapes_only(scene: &Scene) -> Markup {
+    html! { svg xmlns=(NAMESPACE) width="1" height="1" font-family=(FONTS) { (shapes(&scene.shapes, Colour::on_white)) } }
+}
+
+/// How colours are written.
+type Colours = fn(Colour) -> String;
+
+fn shapes(all: &[Shape], colours: Colours) -> Markup {
+    html! { @for shape in all { (one(shape, colours)) } }
+}
+
+fn one(shape: &Shape, colours: Colours) -> Markup {
+    match shape {
+        Shape::Lines { parts, closed, fill, stroke, opacity } => {
+            path(&lines(parts, *closed), fill.as_ref(), stroke.as_ref(), *opacity, colours)
+        }
+        // Lines without length and with round ends: the shortest way to write many discs.
+        Shape::Dots { places, radius, colour, opacity } => {
+            let dots: String =
+                places.iter().map(|(x, y)| format!("M{} {}h0", short(*x), short(*y))).collect();
+            path(&dots, None, Some(&Stroke::new(*colour, 2.0 * radius)), *opacity, colours)
+        }
+        Shape::Disc { place: (x, y), radius, fill, edge } => html! {
+            circle cx=(number(*x)) cy=(number(*y)) r=(number(*radius)) fill=(colours(*fill))
+                stroke=(colours(edge.colour)) stroke-width=(number(edge.width)) {}
+        },
+        Shape::Text(t) => text(t, colours),
+        Shape::Picture { area, pixels, look } => picture(area, pixels, *look),
+        // An inner drawing shows nothing beyond its edges, and needs no name that is unique on a page.
+        Shape::Clipped { area: r, shapes: inner } => {
+            let [x, y, w, h] = [r.x, r.y, r.width, r.height].map(number);
+            html! {
+                svg x=(x) y=(y) width=(w) height=(h) viewBox={ (x) " " (y) " " (w) " " (h) } overflow="hidden" {
+                    (shapes(inner, colours))
+                }
+            }
+        }
+    }
+}
+
+fn path(d: &str, fill: Option<&Colour>, stroke: Option<&Stroke>, opacity: f64, colours: Colours) -> Markup {
+    html! {
+        path d=(d) fill=(fill.map_or("none".into(), |c| colours(*c))) stroke=[stroke.map(|s| colours(s.colour))]
+            stroke-width=[stroke.map(|s| number(s.width))]
+            stroke-dasharray=[stroke.map(|s| s.dashes).filter(|d| !d.is_empty())]
+            opacity=[(opacity < 1.0).then(|| number(opacity))] {}
+    }
+}
+
+/// A number with a hundredth of a unit, and no digits that say nothing.
 fn number(x: f64) -> String {
     let text = format!("{x:.2}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     if text == "-0" { "0".into() } else { text.into() }
 }
 
-pub(super) fn write(scene: &Scene) -> String {
-    let mut out = String::new();
-    let (w, h) = (number(scene.width), number(scene.height));
-    let _ = writeln!(
-        out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" \
-         font-family=\"{FONTS}\" role=\"img\"><title>{}</title>",
-        escaped(&scene.title)
-    );
-    let _ = writeln!(out, "<rect width=\"{w}\" height=\"{h}\" rx=\"8\" fill=\"#fff\"/>");
-    let mut clips = 0;
-    shapes(&mut out, &scene.shapes, &mut clips);
-    out + "</svg>\n"
-}
-
-fn shapes(out: &mut String, shapes: &[Shape], clips: &mut usize) {
-    for shape in shapes {
-        // Writing to a string cannot fail.
-        let _ = one(out, shape, clips);
-    }
-}
-
-fn one(out: &mut String, shape: &Shape, clips: &mut usize) -> std::fmt::Result {
-    match shape {
-        Shape::Lines { parts, closed, fill, stroke } => {
-            write!(out, "<path d=\"")?;
-            for part in parts {
-                path(out, part, *closed)?;
-            }
-            write!(out, "\"")?;
-            filled(out, *fill)?;
-            if let Some(stroke) = stroke {
-                stroked(out, stroke)?;
-            }
-            writeln!(out, "/>")
-        }
-        Shape::Dots { places, radius, paint } => {
-            // Lines without length and with round ends: the shortest way to write many discs.
-            write!(out, "<path d=\"")?;
-            for (x, y) in places {
-                write!(out, "M{} {}h0", short(*x), short(*y))?;
-            }
-            write!(out, "\" fill=\"none\"")?;
-            stroked(out, &Stroke::new(*paint, 2.0 * radius))?;
-            writeln!(out, "/>")
-        }
-        Shape::Disc { place: (x, y), radius, fill, edge } => {
-            write!(out, "<circle cx=\"{}\" cy=\"{}\" r=\"{}\"", number(*x), number(*y), number(*radius))?;
-            filled(out, Some(*fill))?;
-            stroked(out, edge)?;
-            writeln!(out, "/>")
-        }
-        Shape::Text(t) => text(out, t),
-        Shape::Picture { area, pixels, smooth } => picture(out, area, pixels, *smooth),
-        Shape::Clipped { area: r, shapes: inner } => {
-            *clips += 1;
-            let (x, y, w, h) = (number(r.x), number(r.y), number(r.width), number(r.height));
-            // Several figures may stand on one page: the name has the place in it.
-            let id = format!("c{clips}-{x}-{y}-{w}-{h}").replace('.', "_");
-            writeln!(
-                out,
-                "<clipPath id=\"{id}\"><rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\"/></clipPath>\
-                 <g clip-path=\"url(#{id})\">"
-            )?;
-            shapes(out, inner, clips);
-            writeln!(out, "</g>")
-        }
-    }
-}
-
-/// A tenth of a unit: small enough for dots, of which there are many.
+/// A tenth of a unit: small enough for lines and dots, of which there are many.
 fn short(x: f64) -> String {
     number((x * 10.0).round() / 10.0)
 }
 
-fn path(out: &mut String, part: &[Place], closed: bool) -> std::fmt::Result {
-    for (i, (x, y)) in part.iter().enumerate() {
-        write!(out, "{}{} {}", if i == 0 { 'M' } else { 'L' }, short(*x), short(*y))?;
+fn lines(parts: &[Vec<Place>], closed: bool) -> String {
+    let mut d = String::new();
+    for part in parts {
+        for (i, (x, y)) in part.iter().enumerate() {
+            // Writing to a string cannot fail.
+            let _ = write!(d, "{}{} {}", if i == 0 { 'M' } else { 'L' }, short(*x), short(*y));
+        }
+        d.push_str(if closed { "Z" } else { "" });
     }
-    if closed { write!(out, "Z") } else { Ok(()) }
+    d
 }
 
-fn hexadecimal(paint: Paint) -> String {
-    let (r, g, b) = paint.colour;
-    format!("#{r:02x}{g:02x}{b:02x}")
-}
-
-fn filled(out: &mut String, fill: Option<Paint>) -> std::fmt::Result {
-    let Some(paint) = fill else { return write!(out, " fill=\"none\"") };
-    write!(out, " fill=\"{}\"", hexadecimal(paint))?;
-    if paint.opacity < 1.0 {
-        write!(out, " fill-opacity=\"{}\"", number(paint.opacity))?;
-    }
-    Ok(())
-}
-
-fn stroked(out: &mut String, stroke: &Stroke) -> std::fmt::Result {
-    write!(out, " stroke=\"{}\" stroke-width=\"{}\"", hexadecimal(stroke.paint), number(stroke.width))?;
-    write!(out, " stroke-linecap=\"round\" stroke-linejoin=\"round\"")?;
-    if stroke.paint.opacity < 1.0 {
-        write!(out, " stroke-opacity=\"{}\"", number(stroke.paint.opacity))?;
-    }
-    if stroke.dashed {
-        write!(out, " stroke-dasharray=\"{} {}\"", number(stroke.width * 3.0), number(stroke.width * 3.5))?;
-    }
-    Ok(())
-}
-
-fn text(out: &mut String, t: &Text) -> std::fmt::Result {
+fn text(t: &Text, colours: Colours) -> Markup {
     let (x, y) = (number(t.place.0), number(t.place.1));
-    write!(out, "<text x=\"{x}\" y=\"{y}\" font-size=\"{}\"", number(t.size))?;
-    match t.anchor {
-        Anchor::Start => {}
-        Anchor::Middle => write!(out, " text-anchor=\"middle\"")?,
-        Anchor::End => write!(out, " text-anchor=\"end\"")?,
-    }
-    if t.bold {
-        write!(out, " font-weight=\"bold\"")?;
-    }
-    filled(out, Some(t.colour.into()))?;
-    if t.upwards {
-        write!(out, " transform=\"rotate(-90 {x} {y})\"")?;
-    }
-    write!(out, ">")?;
-    let mut lowered = false;
-    for (part, below) in runs(&t.text) {
-        let shift = number(BELOW * t.size);
-        match (below, lowered) {
-            (true, _) => {
-                let size = number(SMALL * t.size);
-                write!(out, "<tspan dy=\"{shift}\" font-size=\"{size}\">{}</tspan>", escaped(part))?;
+    let anchor = match t.anchor {
+        Anchor::Start => None,
+        Anchor::Middle => Some("middle"),
+        Anchor::End => Some("end"),
+    };
+    let turned = t.upwards.then(|| format!("rotate(-90 {x} {y})"));
+    let (shift, size) = (BELOW * t.size, number(SMALL * t.size));
+    let all = visible(&t.text);
+    let parts = runs(&all);
+    let after_subscript = |i: usize| i > 0 && parts[i - 1].1;
+    html! {
+        text x=(x) y=(y) font-size=(number(t.size)) text-anchor=[anchor] font-weight=[t.bold.then_some("bold")]
+            fill=(colours(t.colour)) transform=[turned] {
+            @for (i, (part, below)) in parts.iter().enumerate() {
+                @if *below { tspan dy=(number(shift)) font-size=(size) { (part) } }
+                @else if after_subscript(i) { tspan dy=(number(-shift)) { (part) } }
+                @else { (part) }
             }
-            (false, true) => write!(out, "<tspan dy=\"-{shift}\">{}</tspan>", escaped(part))?,
-            (false, false) => write!(out, "{}", escaped(part))?,
         }
-        lowered = below;
     }
-    writeln!(out, "</text>")
 }
 
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+/// A text whose control characters, which are no part of XML, are replaced by a sign.
+fn visible(text: &str) -> String {
+    let unseen = |c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
+    text.replace(unseen, "\u{fffd}")
 }
 
-fn picture(out: &mut String, r: &Rect, pixels: &Pixels, smooth: bool) -> std::fmt::Result {
+/// Parts of a text and whether each is a subscript: after `_`, the letters and digits, or what stands in braces.
+fn runs(text: &str) -> Vec<(&str, bool)> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('_') {
+        parts.push((&rest[..at], false));
+        let after = &rest[at + 1..];
+        let braced = after.strip_prefix('{').and_then(|inner| inner.split_once('}'));
+        let word = after.find(|c: char| !c.is_alphanumeric()).unwrap_or(after.len());
+        let (below, left) = braced.unwrap_or_else(|| after.split_at(word));
+        parts.push((below, true));
+        rest = left;
+    }
+    parts.push((rest, false));
+    parts.retain(|(part, _)| !part.is_empty());
+    parts
+}
+
+fn picture(r: &Rect, pixels: &Pixels, look: Look) -> Markup {
     // A picture that cannot be encoded has no pixels.
-    let bytes = encode_png(&pixels.rgb, pixels.width as u32, pixels.height as u32, png::ColorType::Rgb);
-    write!(
-        out,
-        "<image x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" preserveAspectRatio=\"none\"",
-        number(r.x),
-        number(r.y),
-        number(r.width),
-        number(r.height)
-    )?;
-    if !smooth {
-        write!(out, " style=\"image-rendering:pixelated\"")?;
+    let bytes = encode(pixels).unwrap_or_default();
+    let squares = matches!(look, Look::Squares | Look::Ink);
+    html! {
+        image x=(number(r.x)) y=(number(r.y)) width=(number(r.width)) height=(number(r.height))
+            preserveAspectRatio="none" class=[matches!(look, Look::Ink | Look::SmoothInk).then_some("ink")]
+            style=[squares.then_some("image-rendering:pixelated")]
+            href={ "data:image/png;base64," (STANDARD.encode(bytes)) } {}
     }
-    writeln!(out, " href=\"data:image/png;base64,{}\"/>", base64(&bytes.unwrap_or_default()))
-}
-
-/// Bytes as text of 64 letters, three bytes in four letters.
-pub(crate) fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let at = |i: usize| u32::from(chunk.get(i).copied().unwrap_or(0));
-        let word = at(0) << 16 | at(1) << 8 | at(2);
-        for i in 0..4 {
-            let letter = LETTERS[(word >> (18 - 6 * i)) as usize & 63];
-            text.push(if i <= chunk.len() { letter.into() } else { '=' });
-        }
-    }
-    text
 }
 
 #[cfg(test)]
@@ -197,19 +180,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_become_the_letters_of_the_standard() {
-        // The examples of RFC 4648.
-        let known = [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")];
-        for (bytes, text) in known {
-            assert_eq!(base64(bytes.as_bytes()), text);
-        }
+    fn texts_cannot_break_out() {
+        let mut scene = Scene::new("a < b", 10.0, 10.0);
+        scene.text(Text::new((1.0, 2.0), "p < q & r\u{1b}", 3.0));
+        let svg = scene.to_svg();
+        assert!(svg.contains("<title>a &lt; b</title>"), "{svg}");
+        assert!(svg.contains(">p &lt; q &amp; r\u{fffd}</text>"), "{svg}");
+        scene.to_png().expect("a name with a control character can be painted");
     }
 
     #[test]
-    fn texts_cannot_break_out() {
-        let mut scene = Scene::new("a < b", 10.0, 10.0);
-        scene.text(Text::new((1.0, 2.0), "p < q & r", 3.0));
-        let svg = scene.to_svg();
-        assert!(svg.contains("<title>a &lt; b</title>") && svg.contains(">p &lt; q &amp; r</text>"), "{svg}");
+    fn subscripts_are_words_or_what_stands_in_braces() {
+        assert_eq!(runs("plain"), [("plain", false)]);
+        assert_eq!(runs("z_1"), [("z", false), ("1", true)]);
+        let found = runs("s*_{t−1} = (z_HD, v)");
+        assert_eq!(found, [("s*", false), ("t−1", true), (" = (z", false), ("HD", true), (", v)", false)]);
+    }
+
+    #[test]
+    fn drawings_on_a_page_take_its_colours() {
+        let mut scene = Scene::new("", 10.0, 10.0);
+        scene.line(&[(0.0, 0.0), (9.0, 9.0)], Stroke::new(Colour::Line(7), 1.0));
+        scene.text(Text::new((1.0, 2.0), "name", 3.0));
+        let page = scene.on_page("a line").into_string();
+        assert!(page.contains("var(--line-1)") && page.contains("var(--ink)"), "{page}");
+        assert!(!page.contains("#fff") && !scene.to_svg().contains("var("), "{page}");
     }
 }

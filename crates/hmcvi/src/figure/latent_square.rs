@@ -30,12 +30,13 @@ pub fn latent_square(
     let points = chains.end.as_chunks::<2>().0.iter().enumerate().map(|(i, z)| LatentPoint {
         x: normal_distribution(z[0].into()),
         y: normal_distribution(z[1].into()),
-        class: labels.get(i).copied().unwrap_or(0),
+        class: labels.get(i).copied(),
     });
     let middle = |i: usize| normal_quantile((2 * i + 1) as f64 / (2 * IMAGES) as f64);
     let grid: Vec<Point> = (0..IMAGES * IMAGES).map(|i| [middle(i % IMAGES), -middle(i / IMAGES)]).collect();
     Ok(LatentSquare {
         images: count,
+        hmc_steps: model.spec.chain.hmc_steps as u64,
         points: points.filter(|p| p.x.is_finite() && p.y.is_finite()).collect(),
         decoded: mosaic(model, &grid, IMAGES, (images.height(), images.width()))?,
     })

@@ -79,6 +79,7 @@ pub fn posteriors(
         log_evidence,
         initial: Density { divergence: divergence(&initial, &log_posterior), density: initial },
         improved: Density { divergence: divergence(&improved, &log_posterior), density: improved },
+        hmc_steps: model.spec.chain.hmc_steps as u64,
         draws,
         bandwidth: width,
         estimate_of_exact: estimate(&draws_from(&exact, draws, seed)),

@@ -93,7 +93,7 @@ impl Comparison {
         format!(
             "\n{table}\n{images} test images, {samples} importance samples (effective: {:.0} and {:.0}), {:.0} s in all, \
              {} divergences\nBoth models had equally many epochs from the same start; standard errors of gains are over \
-             pairs of images.\n\nfigures: {place}/learning-curves.svg, {place}/latent-map.svg, {place}/decoded-basic.png, \
+             pairs of images.\n\nfigures: {place}/gain.svg, {place}/learning-curves.svg, {place}/latent-map.svg, {place}/decoded-basic.png, \
              {place}/decoded-hmcvi.png\n",
             self.effective_sample_size[0], self.effective_sample_size[1], self.seconds, self.divergences
         )

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use hmcvi::figure::{self, PlaneModel};
 use hmcvi::run::{RunDirectory, Which};
-use hmcvi_report::{GreyGrid, Image, Picture, figure as drawing, quoted};
+use hmcvi_report::{GreyGrid, Picture, Scene, figure as drawing, quoted};
 
 use crate::Context;
 use crate::arguments::{Data, Machine};
@@ -50,10 +50,10 @@ fn reconstructed(model: &mut Model, run: usize) -> Result<Picture, Failure> {
     let Pictures { values, shape, columns, .. } = reconstructions(model, RECONSTRUCTED, SEED)?;
     let chain = model.spec.chain.hmc_steps > 0;
     let count = shape.last().copied().unwrap_or(0);
-    let rows = if chain {
-        "from the encoder’s draw, and from the draw after the HMC steps"
-    } else {
-        "from the encoder’s draw"
+    let rows = match model.spec.chain.hmc_steps {
+        0 => "the images decoded from the encoder’s draws",
+        1 => "the images decoded from the encoder’s draws, and from the draws after the HMC step",
+        _ => "the images decoded from the encoder’s draws, and from the draws after the HMC steps",
     };
     // Without HMC steps both draws are the same.
     let pixels = model.data.test().pixels();
@@ -61,9 +61,9 @@ fn reconstructed(model: &mut Model, run: usize) -> Result<Picture, Failure> {
     Ok(Picture {
         run,
         title: "Reconstructions".into(),
-        caption: format!("From top to bottom: test images, decoded {rows}."),
-        alternative: format!("{count} test images in a row and, below each, the images decoded {rows}."),
-        image: Image::Pixels(grid(model, values, columns, 2)?),
+        caption: format!("From top to bottom: test images, then {rows}."),
+        alternative: format!("{count} test images in a row, and below them {rows}."),
+        drawing: grid(model, values, columns)?,
         full: true,
     })
 }
@@ -75,9 +75,9 @@ fn sampled(model: &mut Model, run: usize) -> Result<Picture, Failure> {
     Ok(Picture {
         run,
         title: "Samples".into(),
-        caption: "Means of images decoded from draws of the prior.".into(),
-        alternative: format!("A grid of {} images that the model drew.", SIDE * SIDE),
-        image: Image::Pixels(grid(model, values, columns, 2)?),
+        caption: "Pixel means decoded from draws of the prior.".into(),
+        alternative: format!("A grid of {} images sampled from the model.", SIDE * SIDE),
+        drawing: grid(model, values, columns)?,
         full: false,
     })
 }
@@ -86,18 +86,20 @@ fn latent_map(model: &mut Model, run: usize) -> Result<Picture, Failure> {
     let Model { spec, data, checkpoint, device, .. } = model;
     let mut plane = PlaneModel::new(spec, &mut checkpoint.store, device)?;
     let square = figure::latent_square(&mut plane, data.train(), MAPPED, SEED)?;
+    let from =
+        if square.hmc_steps > 0 { "drawn from the end of the chain" } else { "drawn from the encoder" };
+    let labelled = square.points.iter().any(|p| p.class.is_some());
+    let coloured = if labelled { " and coloured by class" } else { "" };
     Ok(Picture {
         run,
         title: "Latent map".into(),
         caption: format!(
-            "Draws of {} training images after the HMC steps, through the prior’s distribution function into the unit \
-             square, coloured by class; and what the decoder makes of the square.",
+            "{} training images {from}, mapped into the unit square by the prior’s distribution function{coloured}. Behind \
+             them is what the decoder makes of the square.",
             square.images
         ),
-        alternative:
-            "A square of points in clusters by class, and a square of decoded images that change smoothly."
-                .into(),
-        image: Image::Drawing(drawing::latent_square(&square).to_svg()),
+        alternative: "Points in a square, over decoded images that change smoothly across it.".into(),
+        drawing: drawing::latent_square(&square),
         full: false,
     })
 }
@@ -107,18 +109,22 @@ fn energy_surface(model: &mut Model, run: usize) -> Result<Picture, Failure> {
     let image = IMAGE.min(data.test().len().saturating_sub(1));
     let mut plane = PlaneModel::new(spec, &mut checkpoint.store, device)?;
     let surface = figure::energy_surface(&mut plane, data.test(), image, SEED)?;
+    let draws = if spec.chain.hmc_steps > 0 { "chains that start" } else { "draws" };
     Ok(Picture {
         run,
         title: "Energy surface".into(),
-        caption: format!("The potential energy that test image {image} gives to the latent plane, with chains on it."),
-        alternative: "Contours of the energy over the latent plane, decoded images, and the paths of chains near its minimum."
-            .into(),
-        image: Image::Drawing(drawing::energy_surface(&surface).to_svg()),
+        caption: format!(
+            "Potential energy of the latent variables given test image {image}, with {draws} from the encoder."
+        ),
+        alternative: format!(
+            "Contours of the energy over the latent plane and near its minimum, with {draws} from the encoder."
+        ),
+        drawing: drawing::energy_surface(&surface),
         full: true,
     })
 }
 
-fn grid(model: &Model, values: Vec<f32>, columns: usize, zoom: usize) -> Result<Vec<u8>, Failure> {
+fn grid(model: &Model, values: Vec<f32>, columns: usize) -> Result<Scene, Failure> {
     let (height, width) = (model.data.train().height(), model.data.train().width());
-    Ok(GreyGrid { height, width, columns, zoom, values }.png()?)
+    Ok(GreyGrid { height, width, columns, values }.scene()?)
 }
