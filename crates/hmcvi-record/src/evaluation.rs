@@ -235,12 +235,16 @@ pub struct PosteriorQuality {
     pub chains: u64,
     /// Draws of each chain.
     pub draws: u64,
-    /// Largest split R-hat of the reference.
+    /// Largest rank-normalised split R-hat of the reference.
     #[serde(deserialize_with = "or_nan")]
     pub r_hat: f64,
-    /// Smallest effective sample size of the reference.
-    #[serde(deserialize_with = "or_nan")]
-    pub effective_sample_size: f64,
+    /// Smallest bulk effective sample size of the reference; called `effective_sample_size` in earlier records, where it
+    /// was an estimate for the mean.
+    #[serde(alias = "effective_sample_size", deserialize_with = "or_nan")]
+    pub ess_bulk: f64,
+    /// Smallest tail effective sample size of the reference; earlier records have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ess_tail: Option<f64>,
     /// Draws of each approximation for each image.
     pub approximation_draws: u64,
     /// The encoder's Gaussian.

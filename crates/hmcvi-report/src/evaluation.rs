@@ -134,7 +134,7 @@ fn posterior(p: &PosteriorQuality) -> String {
     }
     format!(
         "\n{table}\nposterior: {} images, {} chains of {} draws, largest R-hat {:.3}, smallest effective sample size {:.0}\n",
-        p.images, p.chains, p.draws, p.r_hat, p.effective_sample_size
+        p.images, p.chains, p.draws, p.r_hat, p.ess_bulk
     )
 }
 

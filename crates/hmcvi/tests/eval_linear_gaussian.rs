@@ -216,16 +216,16 @@ fn reference_draws_have_the_moments_of_the_exact_posterior() {
     let references = sampler.reference(&mut store, (x, 0), 9, &mut |_| false).expect("it samples");
     for (reference, x) in references.iter().zip(x.chunks(OBSERVED)) {
         assert!(
-            reference.r_hat < 1.02 && reference.effective_sample_size > 400.0,
+            reference.r_hat < 1.02 && reference.ess_bulk > 400.0,
             "R-hat {}, effective {}",
             reference.r_hat,
-            reference.effective_sample_size
+            reference.ess_bulk
         );
         let (mean, covariance) = model.exact.posterior(x);
         for i in 0..LATENT {
             let draws: Vec<f64> = reference.draws.iter().skip(i).step_by(LATENT).copied().collect();
             let found = draws.iter().sum::<f64>() / draws.len() as f64;
-            let error = (covariance[i * LATENT + i] / reference.effective_sample_size).sqrt();
+            let error = (covariance[i * LATENT + i] / reference.ess_bulk).sqrt();
             assert!((found - mean[i]).abs() < STANDARD_ERRORS * error, "mean {i}: {found}, not {}", mean[i]);
         }
         // Exact draws are as near as the number of draws allows; shifted ones as far as the shift says.

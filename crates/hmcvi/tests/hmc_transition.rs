@@ -44,7 +44,7 @@ fn assert_chain_mean(
 ) {
     let values: Vec<Vec<f64>> = (0..chains).map(|c| (0..steps).map(|s| f(c, s)).collect()).collect();
     let s = summary(&values).expect("values are finite");
-    let distance = (s.mean - expected).abs() / s.standard_error;
+    let distance = (s.mean - expected).abs() / s.mcse_mean;
     assert!(distance < STANDARD_ERRORS, "{what}: {s:?}, expected {expected}: {distance:.1} errors");
 }
 

@@ -128,7 +128,7 @@ fn posterior(run: &RunReport, p: &PosteriorQuality) -> Markup {
         counted(p.chains, "chain"),
         counted(p.draws, "draw"),
         fixed(p.r_hat, 3),
-        fixed(p.effective_sample_size, 0)
+        fixed(p.ess_bulk, 0)
     );
     html! { div class="lone" { (table(&caption, &titles, &rows)) } }
 }

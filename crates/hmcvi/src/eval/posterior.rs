@@ -1,7 +1,7 @@
 //! Measure how near a posterior approximation is to the posterior itself.
 //!
-//! The reference is a long HMC run: several chains for each data point from dispersed starts, judged by R-hat
-//! and effective sample size.
+//! The reference is a long HMC run: several chains for each data point from dispersed starts, assessed by R-hat
+//! and effective sample sizes.
 
 use hmcvi_graph::random::{self, Key};
 use hmcvi_graph::{Real, Store};
@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::annealing::{Annealer, AnnealingOptions, Walkers, Watch};
 use super::{EvalError, LatentModel};
 use crate::device::Device;
+use crate::hmc::DualAveraging;
 use crate::hmc::diagnostics::summary;
 use crate::linalg::{cholesky, solve};
 
@@ -19,7 +20,7 @@ use crate::linalg::{cholesky, solve};
 pub struct PosteriorOptions {
     /// Chains for each data point.
     pub chains: usize,
-    /// Steps that tune the step size and are not used otherwise.
+    /// Steps that tune the step size of each chain and are not used otherwise.
     pub warm_up: usize,
     /// Draws of each chain.
     pub draws: usize,
@@ -33,8 +34,16 @@ impl Default for PosteriorOptions {
     }
 }
 
-/// Share of proposals that the reference's step size is tuned to.
+/// Acceptance rate that the step size of every chain is tuned to.
 const TARGET_ACCEPTANCE: f64 = 0.8;
+/// Step size that tuning begins with, in standard deviations of the encoder.
+const FIRST_STEP_SIZE: f64 = 0.1;
+/// Part of a step size that every proposal draws anew: trajectories of one length can return to where they began.
+const JITTER: f64 = 0.3;
+/// Every so many proposals one is made with a step this much shorter: the way out of places far narrower than those
+/// where a chain was tuned, in which it would stay for good.
+const SHORT_EVERY: usize = 10;
+const SHORT: f64 = 0.1;
 /// Starts are drawn from the encoder's Gaussian with this many times its standard deviation: chains that
 /// agree nevertheless have forgotten them.
 const DISPERSION: f64 = 2.0;
@@ -48,10 +57,14 @@ pub struct Reference {
     pub draws: Vec<f64>,
     /// `U(z) = -log p(x, z)` of every draw.
     pub energies: Vec<f64>,
-    /// Largest split R-hat of all dimensions and the energy.
+    /// Largest rank-normalised split R-hat of all dimensions and the energy; infinite where one cannot be computed.
     pub r_hat: f64,
-    /// Smallest effective sample size of all dimensions and the energy.
-    pub effective_sample_size: f64,
+    /// Smallest bulk effective sample size of all dimensions and the energy; 0 where one cannot be computed.
+    pub ess_bulk: f64,
+    /// Smallest tail effective sample size of the same.
+    pub ess_tail: f64,
+    /// Mean acceptance probability of every chain.
+    pub acceptance_rate: Vec<f64>,
 }
 
 /// How far draws of an approximation are from a reference.
@@ -119,40 +132,30 @@ impl<T: Real> PosteriorSampler<T> {
         let mut w = self.annealer.walkers(store, x, first, seed)?;
         w.disperse(DISPERSION);
         self.annealer.settle(store, &mut w)?;
-        let points = w.rows / chains;
-        let mut sizes = vec![0.3; points];
+        // Every chain finds its own step size: what suits most of them may be far too long where one began.
+        let mut tuning = vec![DualAveraging::new(FIRST_STEP_SIZE, TARGET_ACCEPTANCE); w.rows];
         let mut jitter = vec![0.0; warm_up + draws];
         random::uniform(Key { seed, stream: STREAM_JITTER, step: 0, row: first as u32 }, &mut jitter);
-        let mut positions: Vec<Vec<f64>> = vec![Vec::new(); w.rows];
-        let mut energies: Vec<Vec<f64>> = vec![Vec::new(); w.rows];
-        for step in 0..warm_up + draws {
-            // Different lengths: trajectories of one length can return to where they began.
-            let part = 0.7 + 0.3 * jitter[step];
-            for (i, size) in w.step_size.iter_mut().enumerate() {
-                *size = T::from_f64(sizes[i / chains] * part);
+        let mut kept = vec![Kept::default(); w.rows];
+        for (step, jitter) in jitter.iter().enumerate() {
+            let short = step % SHORT_EVERY == SHORT_EVERY - 1;
+            let part = (1.0 - JITTER * jitter) * if short { SHORT } else { 1.0 };
+            for (size, tuning) in w.step_size.iter_mut().zip(&tuning) {
+                let tuned = if step < warm_up { tuning.step_size() } else { tuning.average() };
+                *size = T::from_f64(tuned * part);
             }
             self.annealer.step(store, &mut w, 1.0, (seed, step as u64))?;
             if step < warm_up {
-                let gain = 2.0 / (1.0 + step as f64).sqrt();
-                for (size, p) in sizes.iter_mut().zip(w.probability.chunks(chains)) {
-                    let mean = p.iter().map(|p| p.to_f64()).sum::<f64>() / chains as f64;
-                    *size *= (gain * (mean - TARGET_ACCEPTANCE)).exp();
-                }
+                let learning = tuning.iter_mut().zip(&w.probability).filter(|_| !short);
+                learning.for_each(|(tuning, p)| tuning.update(p.to_f64()));
             } else {
-                for (row, z) in w.z.chunks(self.latent).enumerate() {
-                    positions[row].extend(z.iter().map(|z| z.to_f64()));
-                    energies[row].push(-w.log_joint[row].to_f64());
-                }
+                kept.iter_mut().enumerate().for_each(|(row, kept)| kept.add(&w, row));
             }
             if watch((step + 1) as f64 / (warm_up + draws) as f64) {
                 return Err(EvalError::Stopped);
             }
         }
-        let of_point = |i: usize| {
-            let rows = i * chains..(i + 1) * chains;
-            reference(&positions[rows.clone()], &energies[rows], self.latent)
-        };
-        Ok((0..points).map(of_point).collect())
+        Ok(kept.chunks(chains).map(|chains| reference(chains, self.latent)).collect())
     }
 
     /// `U(z)` of draws `z` of one data point.
@@ -169,19 +172,47 @@ impl<T: Real> PosteriorSampler<T> {
     }
 }
 
-fn reference(positions: &[Vec<f64>], energies: &[Vec<f64>], d: usize) -> Reference {
-    let dimension = |j: usize| -> Vec<Vec<f64>> {
-        positions.iter().map(|chain| chain.iter().skip(j).step_by(d).copied().collect()).collect()
-    };
-    let (mut r_hat, mut size) = (1.0, f64::INFINITY);
-    for chains in (0..d).map(dimension).chain([energies.to_vec()]) {
-        match summary(&chains) {
-            Some(s) => (r_hat, size) = (f64::max(r_hat, s.r_hat), size.min(s.effective_sample_size)),
-            // A chain that never moved has not converged.
-            None => (r_hat, size) = (f64::INFINITY, 0.0),
-        }
+/// What is kept of one chain.
+#[derive(Clone, Default)]
+struct Kept {
+    positions: Vec<f64>,
+    energies: Vec<f64>,
+    /// Acceptance probabilities, added up.
+    acceptance: f64,
+}
+
+impl Kept {
+    fn add<T: Real>(&mut self, w: &Walkers<T>, row: usize) {
+        let latent = w.z.len() / w.rows;
+        self.positions.extend(w.z[row * latent..(row + 1) * latent].iter().map(|z| z.to_f64()));
+        self.energies.push(-w.log_joint[row].to_f64());
+        self.acceptance += w.probability[row].to_f64();
     }
-    Reference { draws: positions.concat(), energies: energies.concat(), r_hat, effective_sample_size: size }
+}
+
+/// The draws of one data point's chains, with what they say about themselves.
+fn reference(chains: &[Kept], d: usize) -> Reference {
+    let dimension = |j: usize| -> Vec<Vec<f64>> {
+        chains.iter().map(|c| c.positions.iter().skip(j).step_by(d).copied().collect()).collect()
+    };
+    let energies: Vec<Vec<f64>> = chains.iter().map(|c| c.energies.clone()).collect();
+    let all = |of: fn(&Kept) -> &Vec<f64>| chains.iter().flat_map(of).copied().collect();
+    let mut found = Reference {
+        draws: all(|c| &c.positions),
+        energies: all(|c| &c.energies),
+        r_hat: 1.0,
+        ess_bulk: f64::INFINITY,
+        ess_tail: f64::INFINITY,
+        acceptance_rate: chains.iter().map(|c| c.acceptance / c.energies.len() as f64).collect(),
+    };
+    for quantity in (0..d).map(dimension).chain([energies]) {
+        // Chains that never moved have not converged.
+        let s = summary(&quantity);
+        found.r_hat = found.r_hat.max(s.map_or(f64::INFINITY, |s| s.r_hat));
+        found.ess_bulk = found.ess_bulk.min(s.map_or(0.0, |s| s.ess_bulk));
+        found.ess_tail = found.ess_tail.min(s.and_then(|s| s.ess_tail).unwrap_or(0.0));
+    }
+    found
 }
 
 impl Reference {

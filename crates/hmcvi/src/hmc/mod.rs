@@ -1,16 +1,19 @@
 //! Hamiltonian Monte Carlo, cut at its mathematical joints: pure steps, no learning.
 //!
 //! [`Kinetic`] energy and mass, [`Leapfrog`] integration, [`momentum`] updates, [`accept`]ance, and
-//! [`Transition`], which only wires them. [`Sampler`] runs chains; [`diagnostics`] judges them.
+//! [`Transition`], which only wires them. [`Sampler`] runs chains, [`DualAveraging`] tunes their steps and [`diagnostics`]
+//! assesses their convergence.
 
 pub mod accept;
 pub mod diagnostics;
+mod dual_averaging;
 mod kinetic;
 mod leapfrog;
 pub mod momentum;
 mod sampler;
 mod transition;
 
+pub use dual_averaging::DualAveraging;
 pub use kinetic::Kinetic;
 pub use leapfrog::{Leapfrog, Trajectory};
 pub use sampler::{Sampler, SamplerError, SamplerSettings, Samples};

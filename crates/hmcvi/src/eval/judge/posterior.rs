@@ -25,7 +25,8 @@ struct Compared {
     improved: Distance,
     /// `None` where a chain never moved.
     r_hat: Option<f64>,
-    effective_sample_size: f64,
+    ess_bulk: f64,
+    ess_tail: f64,
     /// Counts by energy of reference, initial and improved draws.
     counts: [Vec<u64>; 3],
 }
@@ -68,7 +69,8 @@ impl Judge<'_> {
             chains: options.chains as u64,
             draws: options.draws as u64,
             r_hat: worst(|c| c.r_hat.unwrap_or(f64::MAX), 1.0, f64::max),
-            effective_sample_size: worst(|c| c.effective_sample_size, f64::MAX, f64::min),
+            ess_bulk: worst(|c| c.ess_bulk, f64::MAX, f64::min),
+            ess_tail: Some(worst(|c| c.ess_tail, f64::MAX, f64::min)),
             approximation_draws: DRAWS as u64,
             initial: distance(|c| c.initial),
             improved: distance(|c| c.improved),
@@ -118,7 +120,8 @@ impl Judge<'_> {
                 initial,
                 improved,
                 r_hat: Some(reference.r_hat).filter(|r| r.is_finite()),
-                effective_sample_size: reference.effective_sample_size,
+                ess_bulk: reference.ess_bulk,
+                ess_tail: reference.ess_tail,
                 counts: [counts(reference, &reference.energies), before, after],
             });
         }
