@@ -4,10 +4,13 @@
 //! All of them as defined by Vehtari, Gelman, Simpson, Carpenter and Bürkner, *Rank-normalization, folding, and
 //! localization: an improved R-hat for assessing convergence of MCMC* (2021).
 
+use serde::Serialize;
+
+use super::autocovariance::autocovariance;
 use crate::dist::normal_quantile;
 
 /// What the draws of one quantity say about themselves.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// Mean over all chains.
     pub mean: f64,
@@ -27,14 +30,20 @@ pub struct Summary {
     pub mcse_mean: f64,
 }
 
-/// R-hat above this means that chains have not converged (Vehtari et al. 2021, section 4).
+/// R-hat of chains that have converged is not above this (Vehtari et al. 2021, section 4).
 pub const R_HAT_LIMIT: f64 = 1.01;
-/// Bulk and tail effective sample sizes below this, for each chain, are too small for the diagnostics themselves to be
-/// reliable (the same section).
-pub const ESS_PER_CHAIN: f64 = 100.0;
+/// Bulk and tail effective sample sizes that it takes for the diagnostics themselves to be reliable (the same section).
+pub const ESS_LIMIT: f64 = 400.0;
 
 /// Draws that a chain needs: two in each half.
 const FEWEST_DRAWS: usize = 4;
+
+impl Summary {
+    /// Smaller of the bulk and the tail effective sample size; 0 where there is no tail.
+    pub fn smallest_ess(&self) -> f64 {
+        self.ess_tail.map_or(0.0, |tail| tail.min(self.ess_bulk))
+    }
+}
 
 /// Summary of one quantity over several chains of equal length. `None` where there is nothing to go by: chains of fewer
 /// than 4 draws or of different lengths, values that are not finite, and draws that are all the same.
@@ -147,12 +156,9 @@ fn effective_sample_size(chains: &[Vec<f64>]) -> Option<f64> {
     let means: Vec<f64> = chains.iter().map(|c| mean(c)).collect();
     let within = mean(&chains.iter().map(|c| variance(c)).collect::<Vec<_>>());
     let total = within * (n as f64 - 1.0) / n as f64 + variance(&means);
-    let correlation = |lag: usize| {
-        let covariance = |(c, mu): (&Vec<f64>, &f64)| {
-            c.iter().zip(&c[lag..]).map(|(a, b)| (a - mu) * (b - mu)).sum::<f64>() / n as f64
-        };
-        1.0 - (within - chains.iter().zip(&means).map(covariance).sum::<f64>() / m as f64) / total
-    };
+    let covariances: Vec<Vec<f64>> = chains.iter().map(|c| autocovariance(c)).collect();
+    let covariance = |lag: usize| covariances.iter().map(|c| c[lag]).sum::<f64>() / m as f64;
+    let correlation = |lag: usize| 1.0 - (within - covariance(lag)) / total;
     let time = autocorrelation_time(n, correlation);
     // No more than antithetic chains can honestly claim.
     Some(draws / time.max(1.0 / draws.log10()))

@@ -5,6 +5,7 @@
 //! assesses their convergence.
 
 pub mod accept;
+mod autocovariance;
 pub mod diagnostics;
 mod dual_averaging;
 mod kinetic;

@@ -4,8 +4,11 @@ use hmcvi_graph::random::{self, Key};
 use hmcvi_graph::{CompileError, CpuOptions, Executable, Expr, Graph, Run, RunError, Shape, Store};
 use serde::{Deserialize, Serialize};
 
-use super::{Kinetic, Leapfrog, State, Transition};
+use super::{DualAveraging, Kinetic, Leapfrog, State, Transition};
 use crate::potential::Potential;
+
+/// Chains that one thread moves on.
+const ROWS_OF_ONE_THREAD: usize = 256;
 
 /// Settings of plain HMC.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -13,6 +16,9 @@ use crate::potential::Potential;
 pub struct SamplerSettings {
     /// `ε`
     pub step_size: f64,
+    /// Part of the step size, from 0 to below 1, that every HMC step of a chain draws anew: trajectories of one length
+    /// can return to where they began.
+    pub jitter: f64,
     /// Leapfrog steps in each HMC step.
     pub leapfrog_steps: usize,
     /// `α` of partial momentum updates; 0 draws the momentum anew.
@@ -29,6 +35,7 @@ impl Default for SamplerSettings {
     fn default() -> Self {
         SamplerSettings {
             step_size: 0.1,
+            jitter: 0.0,
             leapfrog_steps: 10,
             alpha: 0.0,
             mass: Vec::new(),
@@ -92,6 +99,12 @@ impl Samples {
         self.accepted.iter().filter(|a| **a).count() as f64 / self.accepted.len().max(1) as f64
     }
 
+    /// Share of accepted proposals of every chain.
+    pub fn acceptance_rates(&self) -> Vec<f64> {
+        let of = |chain| self.accepted.iter().skip(chain).step_by(self.chains).filter(|a| **a).count();
+        (0..self.chains).map(|chain| of(chain) as f64 / self.steps().max(1) as f64).collect()
+    }
+
     /// Number of simulations that diverged.
     pub fn divergences(&self) -> usize {
         self.diverging.iter().filter(|d| **d).count()
@@ -109,6 +122,8 @@ pub struct Sampler {
     executable: Executable<f64>,
     store: Store<f64>,
     settings: SamplerSettings,
+    /// `ε` of every chain.
+    step_sizes: Vec<f64>,
     dimension: usize,
     chains: usize,
     /// Steps so far, over all calls.
@@ -130,7 +145,11 @@ impl Sampler {
             [] => Kinetic::identity(&graph, dimension),
             mass => Kinetic { log_mass: graph.constant_matrix(1, dimension, mass).log() },
         };
-        let step_size = graph.constant(settings.step_size);
+        let step_size = graph.batch_input("step_size", 1);
+        let step_size = match settings.jitter {
+            0.0 => step_size,
+            jitter => step_size * (1.0 - graph.uniform(3, 1) * jitter),
+        };
         let leapfrog = Leapfrog { potential, kinetic, step_size, steps: settings.leapfrog_steps };
         let alpha = (settings.alpha != 0.0).then(|| graph.constant(settings.alpha));
         let transition = Transition { leapfrog, alpha, accept: settings.accept };
@@ -146,11 +165,14 @@ impl Sampler {
             .output("accepted", column(info.accepted))
             .output("diverging", column(info.diverging))
             .compile()?;
-        let executable = program.on_cpu(CpuOptions::for_rows(chains));
+        // A few rows are done before a second thread wakes up; results do not depend on threads.
+        let threads = usize::from(chains <= ROWS_OF_ONE_THREAD);
+        let executable = program.on_cpu(CpuOptions { threads, ..CpuOptions::for_rows(chains) });
         Ok(Sampler {
             executable,
             store: Store::new(),
             settings: settings.clone(),
+            step_sizes: vec![settings.step_size; chains],
             dimension,
             chains,
             done: 0,
@@ -162,36 +184,68 @@ impl Sampler {
         self.dimension
     }
 
+    /// Step size of every chain: that of the settings, or the one that [`Sampler::warm_up`] found.
+    pub fn step_sizes(&self) -> &[f64] {
+        &self.step_sizes
+    }
+
+    /// Moves all chains on by `steps` steps while each tunes its step size to an acceptance rate of `target` on its own,
+    /// and returns where they are then. Draws made on the way are not draws from the target distribution.
+    pub fn warm_up(&mut self, start: &[f64], steps: usize, target: f64) -> Result<Vec<f64>, SamplerError> {
+        let mut tuning: Vec<_> = self.step_sizes.iter().map(|s| DualAveraging::new(*s, target)).collect();
+        let (mut z, mut v) = (start.to_vec(), self.momenta());
+        for _ in 0..steps {
+            self.step(&mut z, &mut v)?;
+            for (tuning, error) in tuning.iter_mut().zip(self.output("energy_error")) {
+                tuning.update((-error).min(0.0).exp());
+            }
+            self.step_sizes = tuning.iter().map(DualAveraging::step_size).collect();
+        }
+        self.step_sizes = tuning.iter().map(DualAveraging::average).collect();
+        Ok(z)
+    }
+
     /// Moves all chains on by `steps` steps from their starting positions (chain by chain), with
     /// first momenta drawn from the canonical distribution. Every call goes on with fresh draws.
     pub fn run(&mut self, start: &[f64], steps: usize) -> Result<Samples, SamplerError> {
-        let (d, n) = (self.dimension, self.chains);
-        let mut z = start.to_vec();
-        let mut v = vec![0.0; n * d];
-        for (chain, v) in v.chunks_mut(d).enumerate() {
-            random::normal(
-                Key { seed: self.settings.seed, stream: 2, step: self.done, row: chain as u32 },
-                v,
-            );
-            v.iter_mut().zip(&self.settings.mass).for_each(|(v, mass)| *v *= mass.sqrt());
-        }
-        let mut samples = Samples { dimension: d, chains: n, ..Samples::default() };
+        let (mut z, mut v) = (start.to_vec(), self.momenta());
+        let mut samples = Samples { dimension: self.dimension, chains: self.chains, ..Samples::default() };
         for _ in 0..steps {
-            let inputs: &[(&str, &[f64])] = &[("z", &z), ("v", &v)];
-            let (seed, step) = (self.settings.seed, self.done);
-            self.done += 1;
-            self.executable.run(&mut self.store, &Run { rows: n, inputs, seed, step, ..Run::default() })?;
-            let output = |name| self.executable.output(name).expect("the program has this output");
-            z.copy_from_slice(output("z"));
-            v.copy_from_slice(output("v"));
+            self.step(&mut z, &mut v)?;
             samples.positions.extend(&z);
             samples.momenta.extend(&v);
-            samples.energy.extend(output("energy"));
-            samples.energy_error.extend(output("energy_error"));
-            samples.accepted.extend(output("accepted").iter().map(|a| *a != 0.0));
-            samples.diverging.extend(output("diverging").iter().map(|d| *d != 0.0));
+            samples.energy.extend(self.output("energy"));
+            samples.energy_error.extend(self.output("energy_error"));
+            samples.accepted.extend(self.output("accepted").iter().map(|a| *a != 0.0));
+            samples.diverging.extend(self.output("diverging").iter().map(|d| *d != 0.0));
         }
         Ok(samples)
+    }
+
+    /// First momenta of all chains.
+    fn momenta(&self) -> Vec<f64> {
+        let mut v = vec![0.0; self.chains * self.dimension];
+        for (chain, v) in v.chunks_mut(self.dimension).enumerate() {
+            let (seed, step) = (self.settings.seed, self.done);
+            random::normal(Key { seed, stream: 2, step, row: chain as u32 }, v);
+            v.iter_mut().zip(&self.settings.mass).for_each(|(v, mass)| *v *= mass.sqrt());
+        }
+        v
+    }
+
+    /// One step of all chains.
+    fn step(&mut self, z: &mut [f64], v: &mut [f64]) -> Result<(), SamplerError> {
+        let inputs: &[(&str, &[f64])] = &[("z", z), ("v", v), ("step_size", &self.step_sizes)];
+        let (rows, seed, step) = (self.chains, self.settings.seed, self.done);
+        self.done += 1;
+        self.executable.run(&mut self.store, &Run { rows, inputs, seed, step, ..Run::default() })?;
+        z.copy_from_slice(self.output("z"));
+        v.copy_from_slice(self.output("v"));
+        Ok(())
+    }
+
+    fn output(&self, name: &str) -> &[f64] {
+        self.executable.output(name).expect("the program has this output")
     }
 }
 
@@ -205,6 +259,9 @@ fn check(settings: &SamplerSettings, dimension: usize, chains: usize) -> Result<
     let positive = |x: f64| x.is_finite() && x > 0.0;
     if !positive(settings.step_size) {
         return wrong("step_size", settings.step_size.to_string(), "a positive number");
+    }
+    if !(0.0..1.0).contains(&settings.jitter) {
+        return wrong("jitter", settings.jitter.to_string(), "from 0 to below 1");
     }
     if settings.leapfrog_steps == 0 {
         return wrong("leapfrog_steps", "0".into(), "at least 1");
