@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::ShapeError;
@@ -37,7 +38,14 @@ struct Inner {
     known: HashMap<Node, NodeId>,
     constants: Vec<Arc<[f64]>>,
     names: HashMap<Arc<str>, NodeId>,
+    /// Random streams that were given out.
+    streams: u16,
 }
+
+/// Random streams below this are for those who name theirs; the others are given out by [`Graph::new_streams`].
+const FIRST_NEW_STREAM: u16 = 16;
+/// Streams from this one on are left for random numbers outside of programs.
+const LAST_NEW_STREAM: u16 = u16::MAX - 16;
 
 impl Graph {
     /// An empty graph.
@@ -112,6 +120,21 @@ impl Graph {
     /// Independent uniform draws in `[0, 1)`, `[N, cols]`; see [`Graph::normal`] for streams.
     pub fn uniform(&self, stream: u16, cols: usize) -> Expr<'_> {
         self.intern(Op::Draw(Draw::Uniform, stream), Vec::new(), Shape::batch(cols))
+    }
+
+    /// So many random streams that nobody else was given in this graph, for draws that have to be independent of all
+    /// others. They begin with stream 16; smaller ones are for those who name theirs.
+    ///
+    /// # Panics
+    /// If there are no more streams: about 65,000 for each graph.
+    #[track_caller]
+    pub fn new_streams(&self, count: usize) -> Range<u16> {
+        let mut inner = self.inner.borrow_mut();
+        let left = usize::from(LAST_NEW_STREAM - FIRST_NEW_STREAM - inner.streams);
+        assert!(count <= left, "{count} random streams were asked for, and {left} are left in this graph");
+        let first = FIRST_NEW_STREAM + inner.streams;
+        inner.streams += count as u16;
+        first..first + count as u16
     }
 
     /// Number of distinct expressions built so far.

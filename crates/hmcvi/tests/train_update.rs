@@ -88,11 +88,14 @@ fn unstable_simulations_teach_smaller_steps_larger_masses_and_what_plain_inferen
     let parameters = Rc::new(Parameters::new(&graph));
     let settings =
         ChainSettings { hmc_steps: 2, leapfrog_steps: 3, mass: Mass::Network, ..ChainSettings::default() };
-    let infer =
-        |settings| chain(&parameters, image_input(&graph), settings, Entropies::ClosedForm, Activation::Tanh);
-    let plain_chain = infer(ChainSettings::basic());
-    let learnt_plainly = parameters.all();
-    let chain = infer(settings);
+    // A graph of its own for plain inference: there its first draws are those of the chain.
+    let plain_graph = Graph::new();
+    let plain_parameters = Rc::new(Parameters::new(&plain_graph));
+    let (entropies, activation) = (Entropies::ClosedForm, Activation::Tanh);
+    let plain_images = image_input(&plain_graph);
+    let plain_chain = chain(&plain_parameters, plain_images, ChainSettings::basic(), entropies, activation);
+    let learnt_plainly = plain_parameters.all();
+    let chain = chain(&parameters, image_input(&graph), settings, entropies, activation);
     let kinetic = chain.kinetic.expect("there are steps");
     let mean_mass = graph.program().output("log_mass", kinetic.log_mass.sum()).compile().expect("a program");
     let mut masses = mean_mass.on_cpu::<f64>(CpuOptions::for_rows(ROWS));
@@ -119,7 +122,7 @@ fn unstable_simulations_teach_smaller_steps_larger_masses_and_what_plain_inferen
     let size = |store: &Store<f64>| value(store, "log_step_size")[0];
     assert!((size(&before) - size(&after) - RATE).abs() < 1e-6, "a step of Adam towards smaller steps");
     assert!(log_mass(&mut after) > log_mass(&mut before));
-    let plain = Objective::new(&graph, learnt_plainly.clone(), plain_chain, ChainSettings::basic());
+    let plain = Objective::new(&plain_graph, learnt_plainly.clone(), plain_chain, ChainSettings::basic());
     let (_, plainly) = update(&plain, 50.0);
     for (name, _) in &learnt_plainly {
         assert_ne!(value(&after, name), value(&before, name), "{name} learns");

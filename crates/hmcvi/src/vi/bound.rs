@@ -123,24 +123,32 @@ pub struct Chain<'g> {
     pub diverging: Expr<'g>,
 }
 
-/// Random streams of the chain; [`STREAMS_FROM`] upwards belong to it.
-const STREAM_INITIAL: u16 = STREAMS_FROM;
-const STREAM_MOMENTUM: u16 = STREAMS_FROM + 1;
-const STREAM_STEPS: u16 = STREAMS_FROM + 2;
+/// Random streams of a chain, which it shares with nothing else in its graph.
+struct Streams {
+    initial: u16,
+    momentum: u16,
+    /// Noise and decision of the first step; those of the others follow.
+    steps: u16,
+}
 
-/// The first random stream that inference uses; smaller ones are free for the data.
-pub(crate) const STREAMS_FROM: u16 = 16;
+impl Streams {
+    fn new(graph: &Graph, hmc_steps: usize) -> Self {
+        let first = graph.new_streams(2 + 2 * hmc_steps).start;
+        Streams { initial: first, momentum: first + 1, steps: first + 2 }
+    }
+}
 
 impl<'g> Inference<'_, 'g> {
     pub(super) fn graph(&self) -> &'g Graph {
         self.parameters.graph()
     }
 
-    /// Runs the chain and forms its bound.
+    /// Runs the chain and forms its bound. Every call is a chain with random draws of its own.
     pub fn run(&self) -> Chain<'g> {
         let d = self.potential.dimension();
         let zero = self.graph().constant(0.0);
-        let start = self.initial.sample(self.graph().normal(STREAM_INITIAL, d));
+        let streams = Streams::new(self.graph(), self.settings.hmc_steps);
+        let start = self.initial.sample(self.graph().normal(streams.initial, d));
         let start = start.broadcast_to(Shape::batch(d));
         let initial_entropy = self.entropy(&self.initial, start);
         if self.settings.hmc_steps == 0 {
@@ -174,7 +182,7 @@ impl<'g> Inference<'_, 'g> {
         let (potential, steps) = (self.potential.clone(), self.settings.leapfrog_steps);
         let leapfrog = Leapfrog { potential, kinetic, step_size, steps };
         let transition = Transition { leapfrog, alpha, accept: self.settings.acceptance != Acceptance::None };
-        let (steps, momentum_entropy) = self.walk(&transition, start);
+        let (steps, momentum_entropy) = self.walk(&transition, start, &streams);
         let last = steps[steps.len() - 1].after;
         let mut arrivals = self.arrivals(&steps);
         let reverse_momentum = sum(zero, arrivals.iter().map(|a| a.log_prob));
@@ -203,16 +211,21 @@ impl<'g> Inference<'_, 'g> {
     }
 
     /// All HMC steps, and the entropy of the momenta that were drawn for them.
-    fn walk(&self, transition: &Transition<'g>, start: Expr<'g>) -> (Vec<Step<'g>>, Expr<'g>) {
+    fn walk(
+        &self,
+        transition: &Transition<'g>,
+        start: Expr<'g>,
+        streams: &Streams,
+    ) -> (Vec<Step<'g>>, Expr<'g>) {
         let (graph, d) = (self.graph(), self.potential.dimension());
         let momentum = transition.leapfrog.kinetic.momentum();
-        let first = momentum.sample(graph.normal(STREAM_MOMENTUM, d));
+        let first = momentum.sample(graph.normal(streams.momentum, d));
         let mut state = State::new(self.potential, start, first);
         let mut steps: Vec<Step<'g>> = Vec::new();
         let mut entropy = graph.constant(0.0);
         for t in 0..self.settings.hmc_steps as u16 {
-            let noise = graph.normal(STREAM_STEPS + 2 * t, d);
-            let uniform = graph.uniform(STREAM_STEPS + 2 * t + 1, 1);
+            let noise = graph.normal(streams.steps + 2 * t, d);
+            let uniform = graph.uniform(streams.steps + 2 * t + 1, 1);
             // Whatever α is, u_0 has the distribution of momenta, and what it tells about v_0 is known: v_0 cancels.
             let transition = Transition { alpha: transition.alpha.filter(|_| t > 0), ..transition.clone() };
             let (after, info) = transition.step(state, noise, uniform);
