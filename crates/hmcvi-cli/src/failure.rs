@@ -158,6 +158,10 @@ impl From<FetchError> for Failure {
     }
 }
 
+/// What to do about simulations that keep diverging.
+const DIVERGING: &str = "train with a lower `train.learning_rate.first`, fewer `chain.leapfrog_steps`, \
+                         `chain.step_size=network` or `chain.acceptance=simple`";
+
 impl From<TrainError> for Failure {
     fn from(error: TrainError) -> Self {
         let text = error.to_string();
@@ -166,6 +170,7 @@ impl From<TrainError> for Failure {
                 "the checkpoint is of another model; `model.latent`, `model.hidden` and the size of the images must be \
                  the same",
             ),
+            TrainError::NotABound(_) => Failure::Numerical(text).then(DIVERGING),
             TrainError::NoStepSize | TrainError::Diverged(_) => Failure::Numerical(text),
             TrainError::NoImages(_) => Failure::Data(text),
             TrainError::Memory { .. } => Failure::Device(text)
@@ -248,6 +253,7 @@ impl From<EvalError> for Failure {
                     .then("the same command continues from there")
             }
             EvalError::Device(error) => error.into(),
+            EvalError::NotABound(error) => Failure::Numerical(error.to_string()).then(DIVERGING),
             other => Failure::Other(other.to_string()),
         }
     }

@@ -51,6 +51,9 @@ pub struct Evaluation {
     pub terms: BTreeMap<String, f64>,
     /// Images, over all draws, whose simulation diverged.
     pub divergences: u64,
+    /// Images, over all draws, that the bound leaves out, 1% at most; earlier records do not say.
+    #[serde(default)]
+    pub dropped: u64,
     /// Latent dimensions that are used, where there are images enough to tell.
     #[serde(default)]
     pub dimensions: Option<UsedDimensions>,

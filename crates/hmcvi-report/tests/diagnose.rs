@@ -141,6 +141,7 @@ fn good() -> Run {
         bound: near(-100.0),
         terms: BTreeMap::new(),
         divergences: 0,
+        dropped: 0,
         dimensions: Some(UsedDimensions { used: 20, all: 20 }),
         importance_sampling: Some(importance_sampling),
         encoder_bound: None,

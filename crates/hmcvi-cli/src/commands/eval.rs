@@ -308,6 +308,7 @@ pub(crate) fn record(
         bound: judged.bound,
         terms: judged.terms.clone(),
         divergences: judged.divergences,
+        dropped: judged.dropped,
         dimensions: judged.dimensions,
         importance_sampling: judged.importance_sampling.clone(),
         encoder_bound: judged.encoder_bound,

@@ -98,6 +98,7 @@ fn evaluation(by: f64) -> Evaluation {
         bound: Estimate { mean: -115.0 + by, standard_error: 7.64 },
         terms: map(&[("log_joint", -130.0)]),
         divergences: 0,
+        dropped: 0,
         dimensions: None,
         importance_sampling: Some(ImportanceSampling {
             samples: 5000,

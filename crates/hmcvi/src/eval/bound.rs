@@ -9,6 +9,7 @@ use crate::config::RunSpec;
 use crate::data::images_given;
 use crate::device::{Device, Runner};
 use crate::model::Vae;
+use crate::vi::{Dropped, NotABound};
 
 /// Rows that are evaluated together.
 const ROWS: usize = 500;
@@ -23,9 +24,9 @@ pub struct BoundEvaluator {
 /// Values of images, one after the other.
 #[derive(Clone, Debug, Default)]
 pub struct Bounds {
-    /// The bound of every image.
+    /// The bound of every image; NaN for those that have none.
     pub bound: Vec<f64>,
-    /// Mean of every term over the images whose bound is finite.
+    /// Mean of every term over the images that have a bound.
     pub terms: BTreeMap<String, f64>,
     /// `z_0` and `z_T` of every image.
     pub start: Vec<f32>,
@@ -37,6 +38,20 @@ pub struct Bounds {
     pub encoder_log_variance: Vec<f32>,
     /// Images whose simulation diverged.
     pub divergences: u64,
+    /// Images that have no bound.
+    pub dropped: Dropped,
+}
+
+impl Bounds {
+    /// The mean bound of all images.
+    ///
+    /// # Errors
+    /// If more than 1% of them have none: the mean of the others is no bound then.
+    pub fn mean(&self) -> Result<f64, NotABound> {
+        self.dropped.check()?;
+        let counted = self.bound.iter().filter(|b| b.is_finite());
+        Ok(counted.sum::<f64>() / (self.dropped.rows - self.dropped.dropped) as f64)
+    }
 }
 
 impl BoundEvaluator {
@@ -50,7 +65,8 @@ impl BoundEvaluator {
         let column = Shape::batch(1);
         let mut program = graph
             .program()
-            .output("bound", chain.terms.total())
+            .output("bound", chain.dropped.select(f64::NAN, chain.terms.total()))
+            .output("no_density", chain.no_density.broadcast_to(column))
             .output("start", chain.start)
             .output("end", chain.end)
             .output("encoder_mean", encoder.mean)
@@ -101,6 +117,11 @@ impl BoundEvaluator {
             all.encoder_mean.extend(output("encoder_mean"));
             all.encoder_log_variance.extend(output("encoder_log_variance"));
             all.divergences += output("diverging").iter().filter(|d| **d != 0.0).count() as u64;
+            all.dropped += Dropped {
+                rows: rows.len() as u64,
+                dropped: bound.iter().filter(|b| !b.is_finite()).count() as u64,
+                no_density: output("no_density").iter().filter(|d| **d != 0.0).count() as u64,
+            };
             for (sum, name) in sums.iter_mut().zip(&self.names) {
                 let counted = output(name).iter().zip(bound).filter(|(_, b)| b.is_finite());
                 *sum += counted.map(|(t, _)| f64::from(*t)).sum::<f64>();

@@ -38,6 +38,7 @@ pub use weights::{WeightSummary, Weights, log_mean_exp};
 use hmcvi_graph::{CompileError, RunError};
 
 use crate::device::DeviceError;
+use crate::vi::NotABound;
 
 /// An evaluation that cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -65,6 +66,9 @@ pub enum EvalError {
         high = Quadrature::SPACINGS.end()
     )]
     Spacing(f64),
+    /// So many images have no bound that the mean of the others is none.
+    #[error(transparent)]
+    NotABound(#[from] NotABound),
     /// The watcher asked to stop.
     #[error("stopped before the end")]
     Stopped,

@@ -39,13 +39,14 @@ impl<'g> Objective<'g> {
         Objective { hold: updates, ..self }
     }
 
-    /// 1 for rows that count: with the acceptance step a diverged simulation is a rejection like any
-    /// other; without it the row's path means nothing.
+    /// The parameters that are learnt, with their names.
+    pub fn parameters(&self) -> &[(String, Expr<'g>)] {
+        &self.parameters
+    }
+
+    /// 1 for rows that have a bound.
     fn counts(&self) -> Expr<'g> {
-        match self.settings.acceptance {
-            Acceptance::None => 1.0 - self.chain.diverging,
-            _ => self.graph.constant(1.0),
-        }
+        1.0 - self.chain.dropped
     }
 
     /// The bound of every row, 0 where it does not count.
@@ -84,12 +85,18 @@ impl<'g> Objective<'g> {
         self.chain.steps.iter().fold(zero, |worst, step| worst.max(error(step)))
     }
 
-    /// Values that describe a batch, summed over its rows (to be divided by `count`).
+    /// Values that describe a batch, summed over its rows. `bound` and its terms are to be divided by `count`, the rows that
+    /// have one; `dropped` is the number of the others, and `no_density` that of rows whose first draw has no density.
     fn sums(&self) -> Vec<(&'static str, Expr<'g>)> {
         let row = hmcvi_graph::Shape::batch(1);
         let sum = |x: Expr<'g>| x.broadcast_to(row).sum_rows();
         let counts = self.counts();
-        let mut sums = vec![("count", sum(counts)), ("bound", sum(self.bound()))];
+        let mut sums = vec![
+            ("count", sum(counts)),
+            ("bound", sum(self.bound())),
+            ("dropped", sum(self.chain.dropped)),
+            ("no_density", sum(self.chain.no_density)),
+        ];
         // Without a chain only the first two terms are there, without acceptance all but the last.
         let terms = match (self.chain.steps.is_empty(), self.settings.acceptance) {
             (true, _) => 2,

@@ -6,6 +6,7 @@ use hmcvi_record::PartialEpoch;
 
 use super::backend::Results;
 use super::trainer::Batch;
+use crate::vi::Dropped;
 
 /// Sums of what programs report about batches.
 #[derive(Default)]
@@ -25,8 +26,17 @@ const OVER_ROWS: [(&str, &str); 3] =
     [("accepted", "acceptance_rate"), ("step_size", "step_size"), ("alpha", "alpha")];
 
 /// Other sums that programs return.
-const OTHERS: [&str; 7] =
-    ["bound", "count", "diverging", "gradient_norm", "energy_error", "simulated", "log_mass"];
+const OTHERS: [&str; 9] = [
+    "bound",
+    "count",
+    "dropped",
+    "no_density",
+    "diverging",
+    "gradient_norm",
+    "energy_error",
+    "simulated",
+    "log_mass",
+];
 
 fn names() -> impl Iterator<Item = &'static str> {
     TERMS.into_iter().chain(OTHERS).chain(OVER_ROWS.map(|o| o.0))
@@ -90,6 +100,12 @@ impl Sums {
         }
     }
 
+    /// Rows that have no bound.
+    pub(super) fn dropped(&self) -> Dropped {
+        let sum = |name| self.sums.get(name).map_or(0, |sum| *sum as u64);
+        Dropped { rows: self.rows as u64, dropped: sum("dropped"), no_density: sum("no_density") }
+    }
+
     pub(super) fn divergences(&self) -> u64 {
         self.sums.get("diverging").map_or(0, |d| *d as u64)
     }
@@ -106,6 +122,9 @@ impl Sums {
             .map(|(e, n)| ("energy_error".to_string(), e / n.max(1.0)));
         let mass = of("log_mass").map(|m| ("mass".to_string(), (m / self.rows).exp()));
         let accepted = self.accepted.iter().enumerate().map(|(t, a)| (step_name(t + 1), a / self.rows));
-        each.chain(over).chain(norm).chain(error).chain(mass).chain(accepted).collect()
+        // The share of rows that have no bound; absent where all have one.
+        let dropped = Some(self.dropped().share()).filter(|share| *share > 0.0);
+        let dropped = dropped.map(|share| ("dropped".to_string(), share));
+        each.chain(dropped).chain(over).chain(norm).chain(error).chain(mass).chain(accepted).collect()
     }
 }

@@ -20,6 +20,7 @@ use crate::data::{Binarisation, Dataset, fixed_draw, images_given, images_of_bat
 use crate::device::{Device, DeviceError, Runner};
 use crate::model::Vae;
 use crate::turns::Turn;
+use crate::vi::{Dropped, NotABound};
 
 /// A training that cannot begin or go on.
 #[derive(Debug, thiserror::Error)]
@@ -58,6 +59,9 @@ pub enum TrainError {
         "{0} updates in a row had a gradient that was not finite; lower `train.learning_rate.first` and resume"
     )]
     Diverged(u64),
+    /// Too many rows were left out of the bound, epoch after epoch.
+    #[error(transparent)]
+    NotABound(#[from] NotABound),
 }
 
 impl TrainError {
@@ -72,6 +76,8 @@ impl TrainError {
 
 /// Updates in a row that may fail before training gives up.
 const PATIENCE: u64 = 50;
+/// Epochs in a row that may leave out more rows than a bound allows: training itself finds shorter steps.
+const EPOCHS_OF_DROPPED_ROWS: u64 = 3;
 /// Rows of a batch when nothing is learnt.
 const EVALUATION_ROWS: usize = 500;
 
@@ -126,6 +132,8 @@ pub struct Trainer {
     /// Fixed draws of the validation images.
     draws: usize,
     failures: u64,
+    /// Epochs in a row that left out too many rows.
+    dropping: u64,
     results: Results,
     /// The epoch that was stopped on the way.
     under_way: Option<PartialEpoch>,
@@ -234,6 +242,7 @@ impl Trainer {
             first_step_size,
             draws,
             failures: 0,
+            dropping: 0,
             under_way: None,
             results: Results::default(),
         })
@@ -334,6 +343,7 @@ impl Trainer {
         }
         self.results = results;
         self.epoch += 1;
+        self.check_dropped(sums.dropped())?;
         if self.spec.train.average > 0.0 {
             self.backend.average(average::weight(self.spec.train.average, self.epoch))?;
         }
@@ -355,6 +365,13 @@ impl Trainer {
             skipped,
             images_per_second: images as f64 / seconds,
         }))
+    }
+
+    /// Gives up where too many rows were left out of the bound for too long: what is reported is none.
+    fn check_dropped(&mut self, dropped: Dropped) -> Result<(), NotABound> {
+        let checked = dropped.check();
+        self.dropping = if checked.is_err() { self.dropping + 1 } else { 0 };
+        if self.dropping < EPOCHS_OF_DROPPED_ROWS { Ok(()) } else { checked }
     }
 
     /// Waits until this training may use a graphics card that others use too.

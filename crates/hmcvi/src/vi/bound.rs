@@ -121,6 +121,11 @@ pub struct Chain<'g> {
     pub alpha: Option<Expr<'g>>,
     /// 1 for rows in which any simulation diverged.
     pub diverging: Expr<'g>,
+    /// 1 for rows that have no bound: those that diverged without an acceptance step that could reject it, and those
+    /// whose terms are not finite.
+    pub dropped: Expr<'g>,
+    /// 1 for rows whose first draw has no density.
+    pub no_density: Expr<'g>,
 }
 
 /// Random streams of a chain, which it shares with nothing else in its graph.
@@ -161,7 +166,7 @@ impl<'g> Inference<'_, 'g> {
                 final_momentum: zero,
                 acceptance: zero,
             };
-            let (steps, diverging) = (Vec::new(), zero);
+            let (steps, diverging, dropped) = (Vec::new(), zero, self.dropped(&terms, zero));
             return Chain {
                 initial: self.initial,
                 start,
@@ -173,6 +178,8 @@ impl<'g> Inference<'_, 'g> {
                 kinetic: None,
                 alpha: None,
                 diverging,
+                dropped,
+                no_density: 1.0 - log_joint.is_finite(),
             };
         }
         let (kinetic, step_size) = (self.kinetic(), self.step_size());
@@ -201,8 +208,30 @@ impl<'g> Inference<'_, 'g> {
         };
         let diverging = steps.iter().fold(zero, |any, step| any.max(step.info.diverging));
         let (step_size, kinetic) = (Some(step_size), Some(kinetic));
-        let initial = self.initial;
-        Chain { initial, start, steps, arrivals, end: last.z, terms, step_size, kinetic, alpha, diverging }
+        Chain {
+            initial: self.initial,
+            start,
+            end: last.z,
+            arrivals,
+            terms,
+            step_size,
+            kinetic,
+            alpha,
+            diverging,
+            dropped: self.dropped(&terms, diverging),
+            no_density: 1.0 - steps[0].before.log_density.is_finite(),
+            steps,
+        }
+    }
+
+    /// 1 for rows that have no bound. With the acceptance step a diverged simulation is a rejection like any other;
+    /// without it the row's path means nothing.
+    fn dropped(&self, terms: &BoundTerms<'g>, diverging: Expr<'g>) -> Expr<'g> {
+        let lost = 1.0 - terms.total().is_finite();
+        match self.settings.acceptance {
+            Acceptance::None => diverging.max(lost),
+            _ => lost,
+        }
     }
 
     /// `α = tanh` of a free parameter, in `(-1, 1)`.

@@ -5,10 +5,12 @@
 
 mod acceptance;
 mod bound;
+mod dropped;
 mod mass;
 mod reverse;
 mod settings;
 mod step_size;
 
 pub use bound::{Arrival, BoundTerms, Chain, Entropies, Inference, Step};
+pub use dropped::{Dropped, NotABound};
 pub use settings::{Acceptance, ChainSettings, Mass, StepSize};

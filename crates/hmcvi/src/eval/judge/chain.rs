@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Judge, Phase, means_of_images, stop};
 use crate::eval::{Bounds, EvalError};
+use crate::vi::Dropped;
 
 /// Another seed than that of the bound, so that proposals do not share its noise.
 const PROPOSAL_SEED: u64 = 0x5eed;
@@ -16,6 +17,7 @@ pub(super) struct AllBounds {
     pub(super) bounds: Vec<f64>,
     pub(super) terms: BTreeMap<String, f64>,
     pub(super) divergences: u64,
+    pub(super) dropped: u64,
     pub(super) dimensions: Option<UsedDimensions>,
 }
 
@@ -66,8 +68,11 @@ impl Judge<'_> {
                 *terms.entry(name).or_default() += mean / passes as f64;
             }
         }
+        let dropped = values.iter().filter(|b| b.is_nan()).count() as u64;
+        // Images have densities everywhere; what is lost was lost in simulations.
+        Dropped { rows: values.len() as u64, dropped, no_density: 0 }.check()?;
         let bounds = means_of_images(&values, self.images.len());
-        Ok(AllBounds { bounds, terms, divergences, dimensions })
+        Ok(AllBounds { bounds, terms, divergences, dropped, dimensions })
     }
 
     /// Mean and log variance of every image's proposal: the average of draws from the improved posterior, and

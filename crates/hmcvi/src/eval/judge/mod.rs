@@ -170,6 +170,8 @@ pub struct Judgement {
     pub terms: BTreeMap<String, f64>,
     /// Simulations, over all draws, that diverged.
     pub divergences: u64,
+    /// Rows, over all draws, that the bound leaves out: 1% at most.
+    pub dropped: u64,
     /// Latent dimensions that are used; not with a single image.
     pub dimensions: Option<record::UsedDimensions>,
     /// Mean bound of every image over its draws; not a number if all of them diverged.
@@ -235,6 +237,7 @@ impl Judge<'_> {
             bound: finite_estimate(&bounds.bounds),
             terms: bounds.terms,
             divergences: bounds.divergences,
+            dropped: bounds.dropped,
             dimensions: bounds.dimensions,
             images: (0..count).map(|i| ImageEvaluation { image: i as u64, ..Default::default() }).collect(),
             bounds: bounds.bounds,
