@@ -183,11 +183,13 @@ fn the_same_seed_gives_the_same_chains_and_another_seed_others() {
 #[test]
 fn wrong_settings_are_named_with_their_value_and_what_is_allowed() {
     type Change = fn(&mut SamplerSettings);
-    let cases: [(&str, &str, &str, Change); 11] = [
+    let cases: [(&str, &str, &str, Change); 13] = [
         ("step_size", "0", "a positive number", |s| s.step_size = 0.0),
         ("step_size", "-0.1", "a positive number", |s| s.step_size = -0.1),
         ("step_size", "NaN", "a positive number", |s| s.step_size = f64::NAN),
         ("step_size", "inf", "a positive number", |s| s.step_size = f64::INFINITY),
+        ("jitter", "1", "from 0 to below 1", |s| s.jitter = 1.0),
+        ("jitter", "NaN", "from 0 to below 1", |s| s.jitter = f64::NAN),
         ("leapfrog_steps", "0", "at least 1", |s| s.leapfrog_steps = 0),
         ("alpha", "1", "between -1 and 1", |s| s.alpha = 1.0),
         ("alpha", "-1.5", "between -1 and 1", |s| s.alpha = -1.5),

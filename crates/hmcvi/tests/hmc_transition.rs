@@ -55,6 +55,7 @@ fn the_momenta_of_a_long_chain_keep_their_covariance() {
     for (accept, step_size) in [(true, 0.35), (false, 0.02)] {
         let settings = SamplerSettings {
             step_size,
+            jitter: 0.0,
             leapfrog_steps: 3,
             alpha: 0.8,
             mass: MASS.to_vec(),

@@ -147,10 +147,8 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
                 0 => String::new(),
                 n => format!(" (and {n} more)"),
             };
-            Err(Failure::Unsatisfactory(format!(
-                "these draws cannot be trusted: {}{more}\n{}",
-                problem.finding, problem.advice
-            )))
+            let what = format!("these draws cannot be trusted: {}{more}", problem.finding);
+            Err(Failure::Unsatisfactory(what).then(&problem.advice))
         }
     }
 }
