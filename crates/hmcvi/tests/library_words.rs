@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Files whose texts are not errors: the file in a run directory that says how to use it with the program, and arguments
 /// of other programs.
-const OTHER_TEXTS: [&str; 3] = ["run/readme.rs", "fetch/npm.rs", "cuda/compile.rs"];
+const OTHER_TEXTS: [&str; 3] = ["run/readme.rs", "hmcvi-fetch/src/npm.rs", "cuda/compile.rs"];
 
 fn sources(folder: &Path, all: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("a folder of sources").flatten() {
@@ -33,7 +33,7 @@ fn errors_of_the_libraries_name_no_flags_and_no_commands() {
     assert!(speaks_of_the_program(r#"#[error("go on with `hmcvi resume`")]"#));
     assert!(!speaks_of_the_program("// --force replaces it"));
     let mut files = Vec::new();
-    for library in [".", "../hmcvi-graph", "../hmcvi-record"] {
+    for library in [".", "../hmcvi-fetch", "../hmcvi-graph", "../hmcvi-record"] {
         sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join(library).join("src"), &mut files);
     }
     assert!(files.len() > 50, "the sources are found");
