@@ -117,8 +117,8 @@ pub(crate) enum Command {
     Encode(encode::Arguments),
     /// Run plain HMC on a two-dimensional landscape
     #[command(after_help = "Examples:
-  hmcvi hmc --landscape banana --step-size 0.2
-  hmcvi hmc --chains 8 --steps 5000 --out positions.npy")]
+  hmcvi hmc --landscape banana --step-size 0.1 --leapfrog-steps 20
+  hmcvi hmc --landscape mixture --chains 8 --out positions.npy")]
     Hmc(hmc::Arguments),
     /// Draw every figure of the paper as SVG and PNG, with its data as JSON
     #[command(after_help = "Examples:
