@@ -31,11 +31,11 @@ impl<'c> Recorded<'c> {
         self.shown.finish();
     }
 
-    /// Training is worth more than its events: it goes on without them.
+    /// Training is worth more than its events: it continues without them.
     fn give_up(&mut self, why: &std::io::Error) {
         self.events = None;
         self.context.terminal.notice(&format!(
-            "events for TensorBoard cannot be written ({why}); training goes on without, metrics.jsonl has the same numbers"
+            "events for TensorBoard cannot be written ({why}); training continues without them, and metrics.jsonl has the same numbers"
         ));
     }
 }

@@ -153,7 +153,7 @@ fn clock(seconds: f64) -> String {
 }
 
 /// Watches an evaluation for a person, stops it on request, and keeps its finished parts.
-pub(crate) struct Judging<'c> {
+pub(crate) struct Evaluating<'c> {
     context: &'c Context,
     phase: Option<Phase>,
     /// When the phase began, with which share done, and when a line was last printed.
@@ -189,10 +189,10 @@ impl From<Option<Journal>> for Parts {
     }
 }
 
-impl<'c> Judging<'c> {
+impl<'c> Evaluating<'c> {
     pub(crate) fn new(context: &'c Context, parts: Parts) -> Self {
         let now = Instant::now();
-        Judging { context, phase: None, begun: now, first: 0.0, spoken: now, parts }
+        Evaluating { context, phase: None, begun: now, first: 0.0, spoken: now, parts }
     }
 
     /// Takes the redrawn line away, and the journal of finished work.
@@ -202,7 +202,7 @@ impl<'c> Judging<'c> {
     }
 }
 
-impl eval::Watch for Judging<'_> {
+impl eval::Watch for Evaluating<'_> {
     fn progress(&mut self, phase: Phase, share: f64) -> ControlFlow<()> {
         let begins = self.phase != Some(phase);
         if begins {

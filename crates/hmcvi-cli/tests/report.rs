@@ -13,7 +13,7 @@ fn read(sandbox: &Sandbox, file: &str) -> String {
     std::fs::read_to_string(sandbox.path().join(file)).unwrap_or_else(|e| panic!("{file}: {e}"))
 }
 
-/// A plain model and one that began with it, both judged on the same images.
+/// A plain model and one that began with it, both evaluated on the same images.
 fn two_runs(sandbox: &Sandbox) {
     train(sandbox, "basic-2d", "basic", 2);
     let mut arguments = vec!["train", "hmcvi-9", "--out", "chain", "--init-from", "basic", "-q"];

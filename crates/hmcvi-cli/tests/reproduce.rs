@@ -24,7 +24,7 @@ fn rows_are_trained_in_order_and_in_pieces_and_set_beside_the_paper() {
     let presets: Vec<&str> = rows.iter().filter_map(|r| r["preset"].as_str()).collect();
     assert_eq!(presets, ["basic-2d", "hmcvi-1", "hmcvi-4"]);
     for row in rows {
-        assert_eq!(row["state"], "judged", "{row}");
+        assert_eq!(row["state"], "evaluated", "{row}");
         let value = |name: &str| row[name]["mean"].as_f64().unwrap_or(f64::NAN);
         assert!(value("test_bound") > 0.0 && value("nll") > 0.0, "positive nats: {row}");
         // Posteriors of models that have learnt nothing are wide: importance sampling is right for them.
@@ -99,7 +99,7 @@ fn other_seeds_begin_with_their_own_basic_model_and_the_best_row_is_annealed() {
         rows.iter().find(|r| r["preset"] == preset && r["seed"] == seed).cloned().unwrap_or_default()
     };
     for (preset, seed) in [("basic-20d", 1), ("basic-20d", 2), ("hmcvi-20", 1), ("hmcvi-20", 2)] {
-        assert_eq!(named(preset, seed)["state"], "judged", "{preset} with seed {seed}");
+        assert_eq!(named(preset, seed)["state"], "evaluated", "{preset} with seed {seed}");
     }
     let again =
         std::fs::read_to_string(sandbox.path().join("table/hmcvi-20-seed-2/config.toml")).expect("written");
@@ -168,8 +168,8 @@ fn the_published_table_is_the_recorded_one() {
     let table: serde_json::Value = serde_json::from_str(&read("results/table1.json")).expect("JSON");
     // The rows alone are the first version of the file.
     let rows = table.get("rows").unwrap_or(&table).as_array().expect("rows");
-    let judged = rows.iter().filter(|r| r["state"] == "judged");
-    for row in judged {
+    let evaluated = rows.iter().filter(|r| r["state"] == "judged");
+    for row in evaluated {
         let named = |name: &str| row[name]["mean"].as_f64().expect("nats");
         let line = read("results/table1.md");
         let seed = row["seed"].as_u64().filter(|s| *s > 1).map_or(String::new(), |s| format!("-seed-{s}"));

@@ -113,7 +113,7 @@ fn a_diagnosis_says_what_to_do_and_its_exit_code_whether_something_is_to_be_done
     let sandbox = Sandbox::new();
     train(&sandbox, "basic-2d", "run", 3);
     let output = sandbox.run(&["diagnose", "run", "--json"]);
-    assert_eq!(output.status.code(), Some(1), "it was not judged yet");
+    assert_eq!(output.status.code(), Some(1), "it was not evaluated yet");
     let found = json(&String::from_utf8_lossy(&output.stdout));
     assert_eq!(found["satisfactory"], false);
     let missing = found["findings"].as_array().and_then(|f| f.iter().find(|f| f["about"] == "evaluation"));

@@ -153,7 +153,10 @@ fn two_processes_never_write_the_same_run() {
     };
     assert_eq!(status.code(), Some(130), "it saved and left by itself");
     // Its lock is gone with it.
-    sandbox.succeed(&["eval", "run", "--checkpoint", "last", "--samples", "1", "--quiet"]);
+    sandbox.succeed(&["sample", "run", "--checkpoint", "last", "--count", "1"]);
+    // What is left of it is not called a bound either.
+    let said = sandbox.fail(4, &["eval", "run", "--checkpoint", "last", "--samples", "1"]);
+    assert!(said.contains("not a bound"), "{said}");
 }
 
 #[test]
@@ -173,7 +176,7 @@ fn a_damaged_checkpoint_is_refused_by_its_hash() {
 }
 
 #[test]
-fn updates_that_fail_again_and_again_end_the_run_and_leave_it_whole() {
+fn a_training_that_went_wrong_ends_and_leaves_the_run_whole() {
     let sandbox = Sandbox::new();
     sandbox.succeed(&arguments("run", "train.epochs=1"));
     let path = sandbox.path().join("run/last.safetensors");
@@ -186,7 +189,7 @@ fn updates_that_fail_again_and_again_end_the_run_and_leave_it_whole() {
     let output = sandbox.run(&resume);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(4), "{said}");
-    assert!(said.contains("in a row") && said.contains("train.learning_rate.first"), "{said}");
+    assert!(said.contains("not a bound") && said.contains("train.learning_rate.first"), "{said}");
     assert_ne!(fs::read(&path).expect("a checkpoint"), before);
     sandbox.succeed(&["eval", "run", "--checkpoint", "last", "--samples", "1", "--quiet"]);
 }

@@ -57,7 +57,7 @@ fn the_learning_rate_warms_up() {
 }
 
 #[test]
-fn averages_are_what_a_run_is_judged_by() {
+fn averages_are_what_a_run_is_evaluated_by() {
     let sandbox = Sandbox::new();
     let mut arguments = vec!["train", "basic-2d", "--out", "run", "--quiet"];
     arguments.extend(SMALL);

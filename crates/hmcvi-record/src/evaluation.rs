@@ -165,7 +165,7 @@ pub struct Quadrature {
 }
 
 impl Quadrature {
-    /// Spacings that can be asked for. A finer grid has more points than memory bears.
+    /// Spacings that can be asked for. A finer grid has more points than fit into memory.
     pub const SPACINGS: std::ops::RangeInclusive<f64> = 0.005..=0.5;
 }
 

@@ -44,7 +44,7 @@ fn difference(d: Option<&Difference>) -> String {
 fn notes(comparison: &Comparison) -> String {
     let mut text = String::new();
     for run in &comparison.runs {
-        text += &format!("{}: {}\n", run.name, judged(run));
+        text += &format!("{}: {}\n", run.name, evaluated(run));
     }
     for run in &comparison.runs {
         if let (Some(why), Some(first)) = (&run.not_comparable, comparison.runs.first()) {
@@ -63,7 +63,7 @@ fn notes(comparison: &Comparison) -> String {
     text
 }
 
-fn judged(run: &ComparedRun) -> String {
+fn evaluated(run: &ComparedRun) -> String {
     match (&run.split, run.images, run.draws) {
         (Some(split), Some(images), Some(draws)) => format!("{images} {split} images, {draws} draws of each"),
         _ => format!("not evaluated yet: hmcvi eval {}", run.place),

@@ -58,7 +58,7 @@ fn the_page_has_every_part_and_stands_alone() {
 fn numbers_of_the_page_are_those_of_the_record() {
     let record = report(&[refined("a")], maker());
     let text = page(&record, &[]);
-    let evaluation = record.runs[0].facts.evaluation.as_ref().expect("judged");
+    let evaluation = record.runs[0].facts.evaluation.as_ref().expect("evaluated");
     let sampling = evaluation.importance_sampling.as_ref().expect("sampled");
     for estimate in [evaluation.bound, sampling.log_likelihood] {
         let shown = format!("{:.2} ± {:.2}", -estimate.mean, estimate.standard_error);
@@ -66,7 +66,7 @@ fn numbers_of_the_page_are_those_of_the_record() {
     }
     // All images are moved by as much, so pairs have no error.
     let basic = record.runs[0].basic.as_ref().expect("a plain model");
-    let gain = basic.bound_gain.expect("both were judged");
+    let gain = basic.bound_gain.expect("both were evaluated");
     assert!(gain.paired && (gain.estimate.mean - 3.0).abs() < 1e-9 && gain.estimate.standard_error < 1e-9);
     assert!(record.verdict.contains("3.00 ± 0.00 nats better"), "{}", record.verdict);
     for known in ["16.7", "42.5", "1,000 temperatures", "0.125 ± 0.250", "1.004", "6.000 ± 0.250"] {
@@ -172,14 +172,14 @@ fn a_run_that_was_not_judged_says_what_to_do() {
 fn differences_are_over_pairs_only_if_the_images_are_the_same() {
     let (a, b) = (run("a", 0.0), run("b", 2.0));
     let found = compare(&[a.clone(), b.clone()]);
-    let difference = found.runs[1].bound_difference.expect("both were judged");
+    let difference = found.runs[1].bound_difference.expect("both were evaluated");
     assert!(difference.paired && (difference.estimate.mean - 2.0).abs() < 1e-9);
     assert!(found.runs[0].bound_difference.is_none());
     let text = comparison_text(&found);
     assert!(text.contains("-2.00 +- 0.00") && text.contains("pairs of the same binary images"), "{text}");
     let other_draws = {
         let mut b = b.clone();
-        b.facts.evaluation.as_mut().expect("judged").draws = 1;
+        b.facts.evaluation.as_mut().expect("evaluated").draws = 1;
         b
     };
     let fewer = {
@@ -189,7 +189,7 @@ fn differences_are_over_pairs_only_if_the_images_are_the_same() {
     };
     for other in [other_draws, fewer] {
         let found = compare(&[a.clone(), other]);
-        let difference = found.runs[1].bound_difference.expect("both were judged");
+        let difference = found.runs[1].bound_difference.expect("both were evaluated");
         // Independent means: √2 times the error of one.
         assert!(!difference.paired && (difference.estimate.standard_error - 7.64 * 2f64.sqrt()).abs() < 1e-9);
         assert!(comparison_text(&found).contains("independent means"));

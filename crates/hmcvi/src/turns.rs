@@ -1,6 +1,6 @@
 //! Let pieces of work use a device in the order in which they came, as many at a time as it has room for.
 //!
-//! A graphics card does not share itself out evenly: of a dozen trainings with work for one and a half times its processors,
+//! A GPU does not share itself out evenly: of a dozen trainings with work for one and a half times its processors,
 //! two were left with nearly nothing for ten minutes. Those that wait for their turn here are served before others come
 //! again.
 

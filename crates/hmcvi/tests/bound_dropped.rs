@@ -9,7 +9,7 @@ use hmcvi::config::{RunSpec, preset};
 use hmcvi::data::{Dataset, fixed_draw};
 use hmcvi::device::Device;
 use hmcvi::dist::Gaussian;
-use hmcvi::eval::{BoundEvaluator, EvalError, JudgeOptions, judge};
+use hmcvi::eval::{BoundEvaluator, EvalError, EvaluationOptions, evaluate};
 use hmcvi::nn::{Activation, Initial, Parameters};
 use hmcvi::potential::Potential;
 use hmcvi::train::{Fit, FitError, FitSettings, Objective, TrainError, Trainer, fit};
@@ -138,6 +138,6 @@ fn an_evaluation_of_diverging_simulations_is_refused() {
     let found = evaluator.run(&mut store, &bytes, images.len(), 1, 0, |_| false).expect("it runs");
     assert_eq!((found.dropped.rows, found.dropped.dropped, found.dropped.no_density), (50, 50, 0));
     assert!(found.mean().is_err() && found.bound.iter().all(|b| b.is_nan()));
-    let error = judge(&spec, &mut store, images, &JudgeOptions::new(&spec), &Device::cpu(1), &mut ());
+    let error = evaluate(&spec, &mut store, images, &EvaluationOptions::new(&spec), &Device::cpu(1), &mut ());
     assert!(matches!(error, Err(EvalError::NotABound(_))), "{error:?}");
 }

@@ -1,4 +1,4 @@
-//! Compare training on a graphics card with training on the processor. Where there is no card every test says so and
+//! Compare training on a GPU with training on the processor. Where there is no card every test says so and
 //! passes.
 #![cfg(feature = "cuda")]
 #![allow(clippy::print_stderr)]
@@ -11,7 +11,7 @@ use common::model::{chain, image_input, images, values};
 use common::{combinations, describe, part_of_the_data};
 use hmcvi::config::{RunSpec, preset};
 use hmcvi::device::{Device, Precision};
-use hmcvi::eval::{AnnealingOptions, ImportanceOptions, JudgeOptions, judge};
+use hmcvi::eval::{AnnealingOptions, EvaluationOptions, ImportanceOptions, evaluate};
 use hmcvi::nn::{Activation, Parameters};
 use hmcvi::train::Trainer;
 use hmcvi::vi::Entropies;
@@ -150,24 +150,24 @@ fn judgements_agree_with_the_processor() {
     }
     let mut store = trainer.store().expect("it can be copied");
     let annealing = AnnealingOptions { temperatures: 20, chains: 4, ..AnnealingOptions::default() };
-    let options = JudgeOptions {
+    let options = EvaluationOptions {
         importance: Some(ImportanceOptions::new(300)),
         annealing: Some((annealing, 20)),
         bidirectional: Some((annealing, 20)),
-        ..JudgeOptions::new(&spec)
+        ..EvaluationOptions::new(&spec)
     };
     let mut run = |device: &Device| {
-        judge(&spec, &mut store, data.test(), &options, device, &mut ()).expect("it judges")
+        evaluate(&spec, &mut store, data.test(), &options, device, &mut ()).expect("it evaluates")
     };
     let (there, here) = (run(&device), run(&Device::cpu(0)));
     let near = |what: &str, a: f64, b: f64, limit: f64| assert!((a - b).abs() < limit, "{what}: {a} and {b}");
     near("bound", there.bound.mean, here.bound.mean, 0.02);
-    let likelihood = |j: &hmcvi::eval::Judgement| {
+    let likelihood = |j: &hmcvi::eval::EvaluationResult| {
         j.importance_sampling.as_ref().map_or(f64::NAN, |s| s.log_likelihood.mean)
     };
     near("importance sampling", likelihood(&there), likelihood(&here), 0.05);
     let annealed =
-        |j: &hmcvi::eval::Judgement| j.annealing.as_ref().map_or(f64::NAN, |a| a.log_likelihood.mean);
+        |j: &hmcvi::eval::EvaluationResult| j.annealing.as_ref().map_or(f64::NAN, |a| a.log_likelihood.mean);
     // Decisions about proposals that fall the other way by rounding make other chains of the same quality.
     near("annealing", annealed(&there), annealed(&here), 1.0);
 }

@@ -5,8 +5,8 @@ use hmcvi::config::preset;
 use hmcvi::data::{Dataset, fixed_draw};
 use hmcvi::device::Device;
 use hmcvi::eval::{
-    AnnealingOptions, EvalError, ImportanceOptions, ImportanceSampler, JudgeOptions, Proposal, Quadrature,
-    QuadratureOptions, ReverseFitter, VaeModel, judge,
+    AnnealingOptions, EvalError, EvaluationOptions, ImportanceOptions, ImportanceSampler, Proposal,
+    Quadrature, QuadratureOptions, ReverseFitter, VaeModel, evaluate,
 };
 use hmcvi::model::{Vae, VaeSettings};
 use hmcvi::run::Builtin;
@@ -52,7 +52,7 @@ fn integrals(builtin: &mut Builtin, x: &[Vec<f32>]) -> Vec<f64> {
 fn likelihoods_of_the_builtin_model_are_those_of_quadrature() {
     let mut builtin = Builtin::open().expect("it is part of the library");
     let images = Dataset::embedded().expect("embedded").test().slice(IMAGES).expect("some images");
-    let mut options = JudgeOptions::new(&builtin.spec);
+    let mut options = EvaluationOptions::new(&builtin.spec);
     options.draws = 1;
     options.importance = Some(ImportanceOptions::new(5000));
     options.quadrature = Some(QuadratureOptions { spacing: SPACING });
@@ -64,8 +64,8 @@ fn likelihoods_of_the_builtin_model_are_those_of_quadrature() {
         binary.chunks(images.pixels()).map(|x| x.iter().map(|b| f32::from(*b)).collect()).collect();
     let exact = integrals(&mut builtin, &x);
     let Builtin { spec, checkpoint, .. } = &mut builtin;
-    let found =
-        judge(spec, &mut checkpoint.store, &images, &options, &Device::cpu(2), &mut ()).expect("it judges");
+    let found = evaluate(spec, &mut checkpoint.store, &images, &options, &Device::cpu(2), &mut ())
+        .expect("it evaluates");
     let annealing = found.annealing.as_ref().expect("it was asked for");
     for (image, exact) in found.images.iter().zip(&exact) {
         let integrated = image.exact.expect("it was integrated") - exact;
@@ -113,14 +113,14 @@ fn reverse_models_that_know_an_image_bring_the_bound_nearer_to_the_likelihood_bu
     let mut builtin = Builtin::open().expect("it is part of the library");
     let images = Dataset::embedded().expect("embedded").test().slice(IMAGES).expect("some images");
     let image = images.slice(0..1).expect("one of them");
-    let mut options = JudgeOptions::new(&builtin.spec);
+    let mut options = EvaluationOptions::new(&builtin.spec);
     (options.draws, options.chain_draws, options.importance) = (1, 1000, None);
     // Refined where that is too coarse.
     options.quadrature = Some(QuadratureOptions { spacing: 0.05 });
     options.reverse = 1;
     let Builtin { spec, checkpoint, .. } = &mut builtin;
-    let found =
-        judge(spec, &mut checkpoint.store, &image, &options, &Device::cpu(2), &mut ()).expect("it judges");
+    let found = evaluate(spec, &mut checkpoint.store, &image, &options, &Device::cpu(2), &mut ())
+        .expect("it evaluates");
     let reverse = found.reverse.expect("it was asked for");
     let exact = found.quadrature.expect("it was asked for").log_likelihood.mean;
     let gap = exact - found.bound.mean;

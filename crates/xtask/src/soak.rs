@@ -46,7 +46,7 @@ pub(crate) fn soak(minutes: f64, threads: &str) -> Result<ExitCode, String> {
     if !stopped.is_ok_and(|s| s.success()) || ended.code() != Some(130) {
         return Err(format!("the training did not end as an interrupted one: {ended}"));
     }
-    judge(&samples)
+    evaluate(&samples)
 }
 
 fn watch(child: &mut Child, folder: &Path, time: Duration) -> Result<Vec<Sample>, String> {
@@ -77,7 +77,7 @@ fn sample(id: u32, folder: &Path, minutes: f64) -> Option<Sample> {
     Some(Sample { minutes, resident, processor: (ticks.get(10)? + ticks.get(11)?) / 100.0, steps })
 }
 
-fn judge(samples: &[Sample]) -> Result<ExitCode, String> {
+fn evaluate(samples: &[Sample]) -> Result<ExitCode, String> {
     let quarter = samples.len() / 4;
     if quarter < 2 {
         return Err("too few measurements; give more minutes".into());

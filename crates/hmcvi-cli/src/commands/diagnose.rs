@@ -28,8 +28,8 @@ struct Diagnosis {
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
     let Some(run) = arguments.chosen.run() else {
         return Err(Failure::Usage(
-            "the model inside the program has no record of its training; `hmcvi eval builtin` judges it, and \
-             `hmcvi diagnose RUN` looks at a run directory"
+            "the model inside the program has no record of its training; `hmcvi eval builtin` evaluates it, and \
+             `hmcvi diagnose RUN` examines a run directory"
                 .into(),
         ));
     };

@@ -4,8 +4,8 @@ use clap::{Args, ValueEnum};
 use hmcvi::config::RunSpec;
 use hmcvi::data::{Dataset, Images};
 use hmcvi::eval::{
-    AnnealingOptions, AnnealingSchedule, AnnealingStart, ImportanceOptions, JudgeOptions, Judgement,
-    PosteriorOptions, Proposal, Quadrature, QuadratureOptions, judge,
+    AnnealingOptions, AnnealingSchedule, AnnealingStart, EvaluationOptions, EvaluationResult,
+    ImportanceOptions, PosteriorOptions, Proposal, Quadrature, QuadratureOptions, evaluate,
 };
 use hmcvi::run::{Checkpoint, Journal, Kept, Lock, RunDirectory};
 use hmcvi_record::{EVALUATION_SCHEMA, Evaluation, files};
@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::Context;
 use crate::arguments::{SplitName, Trained};
 use crate::failure::Failure;
-use crate::progress::Judging;
+use crate::progress::Evaluating;
 use crate::settings::{Model, open_trained, paper_row};
 
 /// What was typed.
@@ -117,7 +117,7 @@ enum StartName {
 }
 
 impl Arguments {
-    fn options(&self, spec: &RunSpec) -> Result<JudgeOptions, Failure> {
+    fn options(&self, spec: &RunSpec) -> Result<EvaluationOptions, Failure> {
         if !(self.proposal_scale.is_finite() && self.proposal_scale > 0.0) {
             let value = self.proposal_scale;
             return Err(Failure::Usage(format!(
@@ -131,7 +131,7 @@ impl Arguments {
             ));
         }
         let quadrature = self.quadrature.map(|spacing| quadrature(spacing, spec)).transpose()?;
-        let usual = JudgeOptions::new(spec);
+        let usual = EvaluationOptions::new(spec);
         let samples = self.samples.unwrap_or(spec.eval.importance_samples);
         let proposal = match self.proposal {
             ProposalName::Gaussian => Proposal::Gaussian,
@@ -152,7 +152,7 @@ impl Arguments {
             },
         };
         let of = |count: usize| (count > 0).then_some((annealing, count));
-        Ok(JudgeOptions {
+        Ok(EvaluationOptions {
             // Without stochastic binarisation all draws are the same.
             draws: if usual.draws == 1 { 1 } else { self.draws.map_or(usual.draws, |d| d as usize) },
             chain_draws: self.chain_draws as usize,
@@ -206,22 +206,28 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
         .as_ref()
         .map(|directory| journal(context, arguments, directory, &model, (&options, images.len()), parts))
         .transpose()?;
-    let mut judging = Judging::new(context, journal.into());
-    let judged =
-        judge(&model.spec, &mut model.checkpoint.store, &images, &options, &model.device, &mut judging)?;
-    let mut record = record(&model.spec, &model.checkpoint, &model.data, &judged, &options, parts);
+    let mut evaluating = Evaluating::new(context, journal.into());
+    let evaluated = evaluate(
+        &model.spec,
+        &mut model.checkpoint.store,
+        &images,
+        &options,
+        &model.device,
+        &mut evaluating,
+    )?;
+    let mut record = record(&model.spec, &model.checkpoint, &model.data, &evaluated, &options, parts);
     if let Some(directory) = &model.directory {
-        tell_kept(context, &directory.write_evaluation(&record, &judged.images)?);
+        tell_kept(context, &directory.write_evaluation(&record, &evaluated.images)?);
         record = directory.evaluation()?.unwrap_or(record);
     }
-    judging.finish()?;
+    evaluating.finish()?;
     if context.terminal.json {
         return context.terminal.print_json(&record);
     }
     let row = paper_row(&model.spec);
     let mut text = evaluation_text(&record, row.map(|r| (r.bound, r.nll)));
     if row.is_some() && model.data.name() != "mnist" {
-        text += "the paper's numbers are for all of MNIST; this data is another\n";
+        text += "the paper's numbers are for all of MNIST, not for this data\n";
     }
     context.terminal.print(&text)
 }
@@ -242,7 +248,7 @@ fn journal(
     arguments: &Arguments,
     directory: &RunDirectory,
     model: &Model,
-    (options, images): (&JudgeOptions, usize),
+    (options, images): (&EvaluationOptions, usize),
     (split, checkpoint): (&str, &str),
 ) -> Result<Journal, Failure> {
     let of = json!({
@@ -263,7 +269,7 @@ fn journal(
     let journal = Journal::open(&path, &of)?;
     if !journal.is_empty() {
         context.terminal.notice(&format!(
-            "going on with an interrupted evaluation: {} parts are done (--fresh begins anew)",
+            "resuming an interrupted evaluation: {} parts are done (--fresh starts over)",
             journal.len()
         ));
     }
@@ -286,8 +292,8 @@ pub(crate) fn record(
     spec: &RunSpec,
     checkpoint: &Checkpoint,
     data: &Dataset,
-    judged: &Judgement,
-    options: &JudgeOptions,
+    evaluated: &EvaluationResult,
+    options: &EvaluationOptions,
     (split, which): (&str, &str),
 ) -> Evaluation {
     Evaluation {
@@ -296,7 +302,7 @@ pub(crate) fn record(
         command: std::env::args().collect(),
         kept_from: Vec::new(),
         split: split.into(),
-        images: judged.bounds.len() as u64,
+        images: evaluated.bounds.len() as u64,
         checkpoint: which.into(),
         checkpoint_sha256: None,
         epoch: checkpoint.info.epoch,
@@ -305,18 +311,18 @@ pub(crate) fn record(
         pixel_scale: spec.data.pixel_scale.divisor().into(),
         seed: spec.eval.seed,
         data_sha256: data.sha256().into(),
-        bound: judged.bound,
-        terms: judged.terms.clone(),
-        divergences: judged.divergences,
-        dropped: judged.dropped,
-        dimensions: judged.dimensions,
-        importance_sampling: judged.importance_sampling.clone(),
-        encoder_bound: judged.encoder_bound,
-        quadrature: judged.quadrature,
-        annealing: judged.annealing.clone(),
-        bidirectional: judged.bidirectional.clone(),
-        posterior: judged.posterior.clone(),
-        reverse: judged.reverse,
-        seconds: judged.seconds.clone(),
+        bound: evaluated.bound,
+        terms: evaluated.terms.clone(),
+        divergences: evaluated.divergences,
+        dropped: evaluated.dropped,
+        dimensions: evaluated.dimensions,
+        importance_sampling: evaluated.importance_sampling.clone(),
+        encoder_bound: evaluated.encoder_bound,
+        quadrature: evaluated.quadrature,
+        annealing: evaluated.annealing.clone(),
+        bidirectional: evaluated.bidirectional.clone(),
+        posterior: evaluated.posterior.clone(),
+        reverse: evaluated.reverse,
+        seconds: evaluated.seconds.clone(),
     }
 }

@@ -8,7 +8,7 @@ use clap::Args;
 use hmcvi::config::{RunSpec, preset};
 use hmcvi::data::Dataset;
 use hmcvi::device::Device;
-use hmcvi::eval::{ImportanceOptions, JudgeOptions, QuadratureOptions, judge};
+use hmcvi::eval::{EvaluationOptions, ImportanceOptions, QuadratureOptions, evaluate};
 use hmcvi::run::{RunDirectory, Which, start};
 
 use super::train::{begin, conclude, steps};
@@ -16,13 +16,13 @@ use crate::Context;
 use crate::arguments::Machine;
 use crate::failure::Failure;
 use crate::output::Outputs;
-use crate::progress::{Judging, Parts, Training};
+use crate::progress::{Evaluating, Parts, Training};
 use crate::settings::open_device;
 
 mod compare;
 mod figures;
 
-pub(crate) use compare::Judged;
+pub(crate) use compare::EvaluatedModel;
 
 /// What was typed.
 #[derive(Debug, Args)]
@@ -70,8 +70,8 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
         context.terminal.say(&format!("{name}: {} epochs, {}", spec.train.epochs, steps(&spec.chain)));
         train(context, (arguments, &device), &arguments.out.join(folder), spec, &data)?;
     }
-    let basic = judge_run(context, (arguments, &device), BASIC, &data)?;
-    let hmcvi = judge_run(context, (arguments, &device), HMCVI, &data)?;
+    let basic = evaluate_run(context, (arguments, &device), BASIC, &data)?;
+    let hmcvi = evaluate_run(context, (arguments, &device), HMCVI, &data)?;
     figures::draw((&arguments.out, &outputs), &data, [&basic, &hmcvi], &device)?;
     let comparison = compare::compare(&basic, &hmcvi, clock.elapsed().as_secs_f64());
     if context.terminal.json {
@@ -119,26 +119,26 @@ fn train(
     }
 }
 
-fn judge_run(
+fn evaluate_run(
     context: &Context,
     (arguments, device): (&Arguments, &Device),
     (folder, name): (&'static str, &'static str),
     data: &Dataset,
-) -> Result<Judged, Failure> {
+) -> Result<EvaluatedModel, Failure> {
     context.terminal.say(&format!("evaluating {name} on {} test images", data.test().len()));
     let directory = RunDirectory::open(&arguments.out.join(folder))?;
     let spec = directory.spec()?;
     let mut checkpoint = directory.checkpoint(Which::Best)?;
-    let options = JudgeOptions {
+    let options = EvaluationOptions {
         importance: Some(ImportanceOptions::new(SAMPLES)),
         quadrature: Some(QuadratureOptions { spacing: SPACING }),
-        ..JudgeOptions::new(&spec)
+        ..EvaluationOptions::new(&spec)
     };
-    let mut judging = Judging::new(context, Parts::default());
-    let judgement = judge(&spec, &mut checkpoint.store, data.test(), &options, device, &mut judging)?;
-    judging.finish()?;
+    let mut evaluating = Evaluating::new(context, Parts::default());
+    let result = evaluate(&spec, &mut checkpoint.store, data.test(), &options, device, &mut evaluating)?;
+    evaluating.finish()?;
     let which = ("test", Which::Best.name());
-    let evaluation = super::eval::record(&spec, &checkpoint, data, &judgement, &options, which);
-    directory.write_evaluation(&evaluation, &judgement.images)?;
-    Ok(Judged { name, directory, spec, checkpoint, judgement })
+    let evaluation = super::eval::record(&spec, &checkpoint, data, &result, &options, which);
+    directory.write_evaluation(&evaluation, &result.images)?;
+    Ok(EvaluatedModel { name, directory, spec, checkpoint, result })
 }

@@ -92,7 +92,7 @@ impl<T: Real> Point<T> {
 }
 
 /// Expressions as a function of a point, evaluated in the order in which they were given. The first value of every
-/// function is compared with that of a graphics card, where there is one.
+/// function is compared with that of a GPU, where there is one.
 pub struct Function<T: Real> {
     program: Program,
     executable: Executable<T>,

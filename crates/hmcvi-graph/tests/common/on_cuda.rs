@@ -1,4 +1,4 @@
-//! Compare a program on a graphics card with itself on the processor, where there is a card.
+//! Compare a program on a GPU with itself on the processor, where there is a card.
 
 use std::cell::{Cell, OnceCell};
 use std::io::Write;

@@ -54,7 +54,6 @@ fn item(finding: &Finding) -> Markup {
 fn title(about: &str) -> String {
     match about {
         "k-hat" => about.into(),
-        "over-fitting" => "Overfitting".into(),
         _ => capital(&about.replace('-', " ").replace("bdmc", "BDMC").replace("hmc", "HMC")),
     }
 }
@@ -75,7 +74,7 @@ mod tests {
 
     #[test]
     fn titles_are_written_as_people_write_them() {
-        let found = ["k-hat", "over-fitting", "bdmc-gap", "learning-rate"].map(title);
+        let found = ["k-hat", "overfitting", "BDMC-gap", "learning-rate"].map(title);
         assert_eq!(found, ["k-hat", "Overfitting", "BDMC gap", "Learning rate"]);
     }
 }

@@ -160,7 +160,7 @@ fn evaluation(by: f64) -> Evaluation {
     }
 }
 
-/// A run that is finished and judged, better than others by so many nats.
+/// A run that is finished and evaluated, better than others by so many nats.
 pub(crate) fn run(name: &str, by: f64) -> RunData {
     let settings = RunSettings {
         seed: 1,

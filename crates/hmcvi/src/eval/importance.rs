@@ -8,7 +8,7 @@ use super::{EvalError, LatentModel};
 use crate::device::{Device, Runner};
 use crate::dist::{Gaussian, StudentT};
 
-/// Most samples that are evaluated together on a processor, and on a graphics card, where every run costs the same time
+/// Most samples that are evaluated together on a processor, and on a GPU, where every run costs the same time
 /// again; memory does not depend on their number in all.
 const ROWS: usize = 2560;
 #[cfg(feature = "cuda")]

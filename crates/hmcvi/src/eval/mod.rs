@@ -1,6 +1,6 @@
-//! Judge trained models, and say how far the judgement can be trusted.
+//! Evaluate trained models, and say how far the results can be trusted.
 //!
-//! [`judge()`] does everything for a variational auto-encoder. Its parts work for any [`LatentModel`]: importance
+//! [`evaluate()`] does everything for a variational auto-encoder. Its parts work for any [`LatentModel`]: importance
 //! sampling ([`ImportanceSampler`]), annealed importance sampling ([`Annealer`]), bounds from both sides on
 //! simulated data ([`sandwich`]), and reference draws from posteriors ([`PosteriorSampler`]). For auto-encoders with two
 //! latent dimensions there is the likelihood itself ([`Quadrature`]), and for chains what better reverse models would add to
@@ -10,8 +10,8 @@ mod annealing;
 mod bidirectional;
 mod bound;
 mod decode;
+mod evaluate;
 mod importance;
-mod judge;
 mod model;
 mod pareto;
 mod posterior;
@@ -24,10 +24,11 @@ pub use annealing::{Annealer, AnnealingOptions, AnnealingSchedule, AnnealingStar
 pub use bidirectional::{Sandwich, Simulated, sandwich, simulate};
 pub use bound::{BoundEvaluator, Bounds};
 pub use decode::{Decoder, image_shape, prior_draws};
-pub use importance::{ImportanceSampler, Proposal};
-pub use judge::{
-    ImportanceOptions, JudgeOptions, Judgement, Phase, TEST_SEED, Watch, finite_estimate, judge,
+pub use evaluate::{
+    EvaluationOptions, EvaluationResult, ImportanceOptions, Phase, TEST_SEED, Watch, evaluate,
+    finite_estimate,
 };
+pub use importance::{ImportanceSampler, Proposal};
 pub use model::{LatentModel, VaeModel};
 pub use posterior::{Distance, PosteriorOptions, PosteriorSampler, Reference};
 pub use quadrature::{Integral, Quadrature, QuadratureOptions};

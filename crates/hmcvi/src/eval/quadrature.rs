@@ -32,7 +32,7 @@ const NARROW: f64 = 0.1;
 const FINEST: f64 = 0.25;
 /// How often grids are replaced by better ones: as often as it takes to come to the widest.
 const PASSES: u32 = 4;
-/// Points that memory bears.
+/// Points that fit into memory.
 const MOST_POINTS: f64 = 6e7;
 /// Share of the time that the first grid takes, about.
 const FIRST_SHARE: f64 = 0.8;

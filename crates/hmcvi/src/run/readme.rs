@@ -18,9 +18,9 @@ pub(super) fn text(path: &Path, spec: &RunSpec) -> String {
          summary.json       the outcome of training\n\
          evaluation.json    bound and likelihood, after `hmcvi eval`; image by image in evaluation-images.jsonl\n\
          report.html        all of it as a page, after `hmcvi report`; its data in report.json\n\n\
-         Go on with it:     hmcvi resume {place}\n\
+         Resume it:         hmcvi resume {place}\n\
          Train it longer:   hmcvi resume {place} --set train.epochs={}\n\
-         Judge it:          hmcvi eval {place}, then hmcvi diagnose {place}\n\
+         Evaluate it:       hmcvi eval {place}, then hmcvi diagnose {place}\n\
          Read about it:     hmcvi report {place} --open\n\
          Look at it:        hmcvi sample {place} --out samples.png\n",
         spec.seed,

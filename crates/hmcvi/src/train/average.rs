@@ -3,7 +3,7 @@
 //! falls to nothing.
 //!
 //! The mean is one of all epochs, with weights that grow as a power of the epoch (Shamir and Zhang, 2013): at any time it
-//! has forgotten the beginning, and it needs not know when the training will end.
+//! has forgotten the beginning, and it need not know when the training will end.
 
 use hmcvi_graph::{CompileError, Expr, Graph, Program, Real, Rows, Store};
 

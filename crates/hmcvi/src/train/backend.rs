@@ -77,7 +77,7 @@ impl Backend {
         }
     }
 
-    /// Waits for this training's turn among those that share a graphics card.
+    /// Waits for this training's turn among those that share a GPU.
     pub(super) fn turn(&self) -> Option<Turn> {
         match self {
             Backend::Cpu(_) => None,
@@ -282,7 +282,7 @@ fn note(executable: &Executable<f32>, results: &mut Results) {
     results.runs += 1;
 }
 
-/// Updates whose results a graphics card keeps until they are asked for.
+/// Updates whose results a GPU keeps until they are asked for.
 #[cfg(feature = "cuda")]
 const HISTORY: usize = 512;
 

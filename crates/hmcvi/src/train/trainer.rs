@@ -374,7 +374,7 @@ impl Trainer {
         if self.dropping < EPOCHS_OF_DROPPED_ROWS { Ok(()) } else { checked }
     }
 
-    /// Waits until this training may use a graphics card that others use too.
+    /// Waits until this training may use a GPU that others use too.
     pub(crate) fn turn(&self) -> Option<Turn> {
         self.backend.turn()
     }

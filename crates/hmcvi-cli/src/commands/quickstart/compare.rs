@@ -3,19 +3,19 @@
 use std::path::Path;
 
 use hmcvi::config::RunSpec;
-use hmcvi::eval::{Judgement, finite_estimate};
+use hmcvi::eval::{EvaluationResult, finite_estimate};
 use hmcvi::run::{Checkpoint, RunDirectory};
 use hmcvi_record::Estimate;
 use hmcvi_report::{Align, Table};
 use serde::Serialize;
 
 /// A trained model and what was found out about it.
-pub(crate) struct Judged {
+pub(crate) struct EvaluatedModel {
     pub(crate) name: &'static str,
     pub(crate) directory: RunDirectory,
     pub(crate) spec: RunSpec,
     pub(crate) checkpoint: Checkpoint,
-    pub(crate) judgement: Judgement,
+    pub(crate) result: EvaluationResult,
 }
 
 /// One quantity of both models, as negative nats, and how much HMCVI gains.
@@ -43,11 +43,12 @@ pub(crate) struct Comparison {
     pub(crate) seconds: f64,
 }
 
-pub(crate) fn compare(basic: &Judged, hmcvi: &Judged, seconds: f64) -> Comparison {
-    let (b, h) = (&basic.judgement, &hmcvi.judgement);
+pub(crate) fn compare(basic: &EvaluatedModel, hmcvi: &EvaluatedModel, seconds: f64) -> Comparison {
+    let (b, h) = (&basic.result, &hmcvi.result);
     let exact =
-        |j: &Judgement| -> Vec<f64> { j.images.iter().map(|i| i.exact.unwrap_or(f64::NAN)).collect() };
-    let size = |j: &Judgement| j.importance_sampling.as_ref().map_or(f64::NAN, |s| s.effective_sample_size);
+        |j: &EvaluationResult| -> Vec<f64> { j.images.iter().map(|i| i.exact.unwrap_or(f64::NAN)).collect() };
+    let size =
+        |j: &EvaluationResult| j.importance_sampling.as_ref().map_or(f64::NAN, |s| s.effective_sample_size);
     Comparison {
         bound: quantity(&b.bounds, &h.bounds),
         nll: quantity(&b.log_likelihoods, &h.log_likelihoods),

@@ -12,7 +12,7 @@ use hmcvi_record::{Curve, Epoch, ImageEvaluation, LatentPoint};
 use hmcvi_report::figure::{Chart, Gain, GainOf, chart, gain, latent_map};
 use hmcvi_report::{GreyGrid, Scene};
 
-use super::{BASIC, HMCVI, Judged};
+use super::{BASIC, EvaluatedModel, HMCVI};
 use crate::failure::Failure;
 use crate::output::{Outputs, drawing_files};
 
@@ -39,7 +39,7 @@ fn decoded_file(out: &Path, model: &str) -> PathBuf {
 pub(super) fn draw(
     (out, outputs): (&Path, &Outputs),
     data: &Dataset,
-    models: [&Judged; 2],
+    models: [&EvaluatedModel; 2],
     device: &Device,
 ) -> Result<(), Failure> {
     outputs.write_drawing(&out.join(DRAWINGS[0]), &gained(data, models, device)?)?;
@@ -54,22 +54,22 @@ pub(super) fn draw(
 }
 
 /// What HMC steps gain, in nats and for the posterior of one image.
-fn gained(data: &Dataset, [basic, hmcvi]: [&Judged; 2], device: &Device) -> Result<Scene, Failure> {
-    let image = telling_image(&basic.judgement.images);
-    let of = |name: &str, model: &Judged| {
-        gain_of(name, (&model.spec, &model.checkpoint), &model.judgement.images, (data, image, device))
+fn gained(data: &Dataset, [basic, hmcvi]: [&EvaluatedModel; 2], device: &Device) -> Result<Scene, Failure> {
+    let image = telling_image(&basic.result.images);
+    let of = |name: &str, model: &EvaluatedModel| {
+        gain_of(name, (&model.spec, &model.checkpoint), &model.result.images, (data, image, device))
     };
     let (plain, hmcvi) = (of("Plain VAE", basic)?, of(hmcvi.name, hmcvi)?);
     Ok(gain(&Gain { plain, hmcvi, chosen: CHOSEN.into() }))
 }
 
-impl Judged {
+impl EvaluatedModel {
     fn directory_name(&self) -> String {
         self.directory.path().file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned())
     }
 }
 
-fn learning_curves(models: [&Judged; 2]) -> Result<Scene, Failure> {
+fn learning_curves(models: [&EvaluatedModel; 2]) -> Result<Scene, Failure> {
     let mut curves = Vec::new();
     for model in models {
         let epochs = model.directory.epochs()?;
@@ -89,7 +89,11 @@ fn learning_curves(models: [&Judged; 2]) -> Result<Scene, Failure> {
     Ok(chart(&data)?)
 }
 
-fn latent_points(model: &Judged, data: &Dataset, device: &Device) -> Result<Vec<LatentPoint>, Failure> {
+fn latent_points(
+    model: &EvaluatedModel,
+    data: &Dataset,
+    device: &Device,
+) -> Result<Vec<LatentPoint>, Failure> {
     let (images, spec) = (data.test(), &model.spec);
     let binary = fixed_draw(images, spec.data.binarisation, spec.data.pixel_scale, TEST_SEED, 0);
     let mut evaluator = BoundEvaluator::new(spec, images.pixels(), device)?;
@@ -139,7 +143,7 @@ fn gain_of(
 }
 
 /// Decoded means over a square of the latent space, the first coordinate to the right, the second upwards.
-fn decoded(model: &Judged, data: &Dataset, device: &Device) -> Result<Vec<u8>, Failure> {
+fn decoded(model: &EvaluatedModel, data: &Dataset, device: &Device) -> Result<Vec<u8>, Failure> {
     let at = |i: usize| -2.5 + 5.0 * i as f32 / (SIDE - 1) as f32;
     let z: Vec<f32> = (0..SIDE * SIDE).flat_map(|i| [at(i % SIDE), -at(i / SIDE)]).collect();
     let images = data.test();

@@ -86,7 +86,7 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<(), Failure> {
         let data = source::open_to_train(context, &mut rows[0].spec)?;
         rows.iter_mut().for_each(|row| row.spec.data = row.spec.data.for_data(&data));
         if data.name() != "mnist" {
-            context.terminal.notice("the paper's numbers are for all of MNIST; this data is another");
+            context.terminal.notice("the paper's numbers are for all of MNIST, not for this data");
         }
         let until = arguments.minutes.map(|m| Instant::now() + Duration::from_secs_f64(60.0 * m.max(0.0)));
         let limits = Limits {
@@ -99,11 +99,11 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<(), Failure> {
         work(context, &rows, &data, &device, &limits)?;
     }
     table::write(context, &rows, &arguments.out)?;
-    let left = rows.iter().filter(|row| row.state() != State::Judged).count();
+    let left = rows.iter().filter(|row| row.state() != State::Evaluated).count();
     match left {
         0 => Ok(()),
         _ if arguments.status => Ok(()),
-        n => Err(Failure::Interrupted(format!("{n} rows are left; the same command goes on with them"))),
+        n => Err(Failure::Interrupted(format!("{n} rows are left; the same command continues with them"))),
     }
 }
 

@@ -22,7 +22,7 @@ impl<'a> Overview<'a> {
         let done = |row: &Row| match row.state() {
             State::Missing => 0,
             State::Training(epochs) => epochs,
-            State::Trained | State::Judged => row.spec.train.epochs as u64,
+            State::Trained | State::Evaluated => row.spec.train.epochs as u64,
         };
         let epochs: BTreeMap<usize, u64> = rows.iter().map(done).enumerate().collect();
         let now = Instant::now();

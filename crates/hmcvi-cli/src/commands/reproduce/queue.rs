@@ -1,4 +1,4 @@
-//! Train and judge rows side by side, until all are done or the time is over.
+//! Train and evaluate rows side by side, until all are done or the time is over.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use hmcvi::data::Dataset;
 use hmcvi::device::Device;
-use hmcvi::eval::{self, EvalError, JudgeOptions, Phase, QuadratureOptions, judge};
+use hmcvi::eval::{self, EvalError, EvaluationOptions, Phase, QuadratureOptions, evaluate};
 use hmcvi::run::{Journal, Lock, RunDirectory, Watch, Which, resume, start};
 use hmcvi::train::Observer;
 use hmcvi_record::{Epoch, files};
@@ -100,7 +100,7 @@ impl Shared<'_> {
     /// Whether something is left to do for a row.
     fn is_open(&self, row: &Row) -> bool {
         let annealed = || row.evaluation().is_some_and(|e| e.annealing.is_some());
-        row.state() != State::Judged || self.annealed(row) && !annealed()
+        row.state() != State::Evaluated || self.annealed(row) && !annealed()
     }
 
     fn annealed(&self, row: &Row) -> bool {
@@ -130,7 +130,7 @@ impl Shared<'_> {
         }
     }
 
-    /// Trains a row, or goes on with it, and judges it.
+    /// Trains a row, or goes on with it, and evaluates it.
     fn advance(&self, row: &Row, device: &Device) -> Result<(), Failure> {
         let begin = begin(row.spec.clone(), self.data.clone(), device.clone());
         let mut watching = Watching::new(self, row);
@@ -140,28 +140,28 @@ impl Shared<'_> {
                 let directory = RunDirectory::open(&row.path)?;
                 resume(&directory, &begin, &mut watching)?.interrupted
             }
-            State::Trained | State::Judged => false,
+            State::Trained | State::Evaluated => false,
         };
-        if interrupted || self.over() { Ok(()) } else { self.judge(row, device) }
+        if interrupted || self.over() { Ok(()) } else { self.evaluate(row, device) }
     }
 
-    fn judge(&self, row: &Row, device: &Device) -> Result<(), Failure> {
+    fn evaluate(&self, row: &Row, device: &Device) -> Result<(), Failure> {
         let directory = RunDirectory::open(&row.path)?;
         let _lock = Lock::take(directory.path())?;
         let mut checkpoint = directory.checkpoint(Which::Best)?;
         let annealed = self.annealed(row).then(|| (row.annealing(), self.limits.annealed));
-        let options = JudgeOptions {
+        let options = EvaluationOptions {
             quadrature: (self.limits.quadrature && row.paper.latent == 2).then(QuadratureOptions::default),
             annealing: annealed,
             bidirectional: annealed,
             reverse: if row.is_basic() { 0 } else { self.limits.reversed },
-            ..JudgeOptions::new(&row.spec)
+            ..EvaluationOptions::new(&row.spec)
         };
         let of = json!({ "options": options, "state": checkpoint.info, "data": self.data.sha256() });
         let journal = Journal::open(&directory.file(files::EVALUATION_PARTS), &of)?;
         let mut watching = Watching::new(self, row);
         watching.parts = Some(journal).into();
-        let judged = match judge(
+        let evaluated = match evaluate(
             &row.spec,
             &mut checkpoint.store,
             self.data.test(),
@@ -173,8 +173,8 @@ impl Shared<'_> {
             other => other?,
         };
         let names = ("test", Which::Best.name());
-        let record = record(&row.spec, &checkpoint, self.data, &judged, &options, names);
-        directory.write_evaluation(&record, &judged.images)?;
+        let record = record(&row.spec, &checkpoint, self.data, &evaluated, &options, names);
+        directory.write_evaluation(&record, &evaluated.images)?;
         watching.parts.finish()
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use hmcvi::config::PAPER_TABLE;
 use hmcvi_record::{AnnealingSettings, Curve, Estimate, ReadError, ReverseQuality, Versioned};
 use hmcvi_report::figure::{Chart, chart};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
 use super::row::{FIRST_SEED, Row, State};
@@ -35,11 +35,17 @@ impl From<&Estimate> for Nats {
     }
 }
 
+/// Earlier records say `judged` where this one says `evaluated`.
+fn state<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    String::deserialize(from).map(|state| state.replace("judged", "evaluated"))
+}
+
 /// The record of one row.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Record {
     pub(super) preset: String,
     /// How far it is.
+    #[serde(deserialize_with = "state")]
     pub(super) state: String,
     pub(super) test_bound: Option<Nats>,
     pub(super) nll: Option<Nats>,
@@ -98,7 +104,7 @@ fn record(row: &Row) -> Record {
             State::Missing => "missing".into(),
             State::Training(epochs) => format!("training, {epochs} of {} epochs", row.spec.train.epochs),
             State::Trained => "trained".into(),
-            State::Judged => "judged".into(),
+            State::Evaluated => "evaluated".into(),
         },
         test_bound: evaluation.as_ref().map(|e| (&e.bound).into()),
         nll: sampling.map(|s| (&s.log_likelihood).into()),

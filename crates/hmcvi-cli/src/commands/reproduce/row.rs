@@ -32,7 +32,7 @@ pub(super) enum State {
     /// Training is done.
     Trained,
     /// Everything is done.
-    Judged,
+    Evaluated,
 }
 
 /// What the paper leaves open, chosen once for each latent size and the same for all its rows: batch size, epochs, and the
@@ -111,7 +111,7 @@ impl Row {
         let Some(directory) = self.directory() else { return State::Missing };
         match directory.summary() {
             Ok(summary) if summary.epochs >= self.spec.train.epochs as u64 => match self.evaluation() {
-                Some(_) => State::Judged,
+                Some(_) => State::Evaluated,
                 None => State::Trained,
             },
             Ok(summary) => State::Training(summary.epochs),
@@ -123,7 +123,7 @@ impl Row {
     pub(super) fn is_ready(&self, rows: &[Row]) -> bool {
         let same = |r: &&Row| r.paper.latent == self.paper.latent && r.spec.seed == self.spec.seed;
         let basic = rows.iter().filter(same).find(|r| r.is_basic());
-        let trained = |row: &Row| matches!(row.state(), State::Trained | State::Judged);
+        let trained = |row: &Row| matches!(row.state(), State::Trained | State::Evaluated);
         self.is_basic() || basic.is_some_and(trained)
     }
 
@@ -141,7 +141,7 @@ impl Row {
     }
 
     /// Whether it is to be annealed: basic rows, and of each latent size the row with the best likelihood, once all
-    /// are judged.
+    /// are evaluated.
     pub(super) fn is_annealed(&self, rows: &[Row]) -> bool {
         if !self.is_first() || self.is_basic() {
             return self.is_first();

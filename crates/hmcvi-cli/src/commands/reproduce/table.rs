@@ -52,7 +52,7 @@ fn text(records: &[Record]) -> String {
             r.state.clone(),
         ]);
     }
-    let done = records.iter().filter(|r| r.state == "judged").count();
+    let done = records.iter().filter(|r| r.state == "evaluated").count();
     let better = |r: &&Record| {
         let lower = |value: &Option<Nats>, paper| value.as_ref().is_some_and(|v| v.mean < paper);
         r.seed == FIRST_SEED && lower(&r.test_bound, r.paper_bound) && lower(&r.nll, r.paper_nll)
@@ -118,7 +118,7 @@ pub(super) fn markdown(records: &[Record]) -> String {
     text + &fewer_draws(records) + &exact(records) + &annealed(records) + &reverse(records)
 }
 
-/// Rows that were judged less thoroughly than others.
+/// Rows that were evaluated less thoroughly than others.
 fn fewer_draws(records: &[Record]) -> String {
     let most = records.iter().map(|r| r.draws).max().unwrap_or(0);
     let few = |r: &&Record| r.nll.is_some() && r.draws < most;

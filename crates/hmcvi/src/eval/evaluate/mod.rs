@@ -1,5 +1,5 @@
-//! Judge a model on images by everything that was asked for, part by part: what an earlier, interrupted
-//! judgement finished is not computed again.
+//! Evaluate a model on images by everything that was asked for, part by part: what an earlier, interrupted
+//! result finished is not computed again.
 
 mod annealed;
 mod blocks;
@@ -34,7 +34,7 @@ pub const TEST_SEED: u64 = 0x7e57;
 
 /// What is to be found out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct JudgeOptions {
+pub struct EvaluationOptions {
     /// Seed of the fixed binarisation draws.
     pub images_seed: u64,
     /// Binarisation draws of each image.
@@ -77,14 +77,14 @@ impl ImportanceOptions {
     }
 }
 
-impl JudgeOptions {
+impl EvaluationOptions {
     /// The bound and importance sampling on all fixed draws, as the paper has it.
     pub fn new(spec: &RunSpec) -> Self {
         let draws = match spec.data.binarisation {
             Binarisation::Stochastic => spec.data.evaluation_draws,
             _ => 1,
         };
-        JudgeOptions {
+        EvaluationOptions {
             images_seed: TEST_SEED,
             draws,
             chain_draws: 1,
@@ -142,7 +142,7 @@ impl Phase {
     }
 }
 
-/// Watches a judgement, may stop it, and may keep its finished parts.
+/// Watches a result, may stop it, and may keep its finished parts.
 pub trait Watch {
     /// The share of a phase that is done. Breaking stops with [`EvalError::Stopped`].
     fn progress(&mut self, _phase: Phase, _share: f64) -> ControlFlow<()> {
@@ -163,7 +163,7 @@ impl Watch for () {}
 
 /// What was found out.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judgement {
+pub struct EvaluationResult {
     /// Bound on `log p(x)`.
     pub bound: Estimate,
     /// Mean of every term of the bound.
@@ -199,27 +199,28 @@ pub struct Judgement {
 }
 
 /// Judges the model whose parameters are in `store`.
-pub fn judge(
+pub fn evaluate(
     spec: &RunSpec,
     store: &mut Store<f32>,
     images: &Images,
-    options: &JudgeOptions,
+    options: &EvaluationOptions,
     device: &Device,
     watch: &mut dyn Watch,
-) -> Result<Judgement, EvalError> {
+) -> Result<EvaluationResult, EvalError> {
     let model = VaeModel { settings: spec.model.clone(), pixels: images.pixels() };
     let grey = spec.data.binarisation == Binarisation::None;
     let pixel = if grey { spec.data.pixel_scale.probability(1) as f32 } else { 1.0 };
     let chain = BoundEvaluator::new(spec, images.pixels(), device)?;
-    Judge { spec, store, images, options, device, watch, model, chain, pixel, seconds: BTreeMap::new() }.run()
+    Evaluator { spec, store, images, options, device, watch, model, chain, pixel, seconds: BTreeMap::new() }
+        .run()
 }
 
-/// A judgement on its way.
-struct Judge<'a> {
+/// A result on its way.
+struct Evaluator<'a> {
     spec: &'a RunSpec,
     store: &'a mut Store<f32>,
     images: &'a Images,
-    options: &'a JudgeOptions,
+    options: &'a EvaluationOptions,
     device: &'a Device,
     watch: &'a mut dyn Watch,
     model: VaeModel,
@@ -229,11 +230,11 @@ struct Judge<'a> {
     seconds: BTreeMap<String, f64>,
 }
 
-impl Judge<'_> {
-    fn run(mut self) -> Result<Judgement, EvalError> {
+impl Evaluator<'_> {
+    fn run(mut self) -> Result<EvaluationResult, EvalError> {
         let (options, count) = (self.options, self.images.len());
         let bounds = self.timed(Phase::Bound, Self::bound)?;
-        let mut judgement = Judgement {
+        let mut result = EvaluationResult {
             bound: finite_estimate(&bounds.bounds),
             terms: bounds.terms,
             divergences: bounds.divergences,
@@ -251,41 +252,43 @@ impl Judge<'_> {
             reverse: None,
             seconds: BTreeMap::new(),
         };
-        for (image, bound) in judgement.images.iter_mut().zip(&judgement.bounds) {
+        for (image, bound) in result.images.iter_mut().zip(&result.bounds) {
             image.bound = bound.is_finite().then_some(*bound);
         }
         let sampled = match options.importance {
-            Some(importance) => Some(
-                self.timed(Phase::ImportanceSampling, |judge| judge.importance(importance, &mut judgement))?,
-            ),
+            Some(importance) => Some(self.timed(Phase::ImportanceSampling, |evaluator| {
+                evaluator.importance(importance, &mut result)
+            })?),
             None => None,
         };
         if options.encoder_samples > 0 {
-            judgement.encoder_bound = Some(self.timed(Phase::EncoderBound, Self::encoder_bound)?);
+            result.encoder_bound = Some(self.timed(Phase::EncoderBound, Self::encoder_bound)?);
         }
         if let Some(quadrature) = options.quadrature {
-            self.timed(Phase::Quadrature, |judge| judge.quadrature(quadrature, &mut judgement))?;
+            self.timed(Phase::Quadrature, |evaluator| evaluator.quadrature(quadrature, &mut result))?;
         }
         if let Some((annealing, images)) = options.annealing {
-            self.timed(Phase::Annealing, |judge| {
-                judge.annealing(annealing, images.min(count), sampled.as_deref(), &mut judgement)
+            self.timed(Phase::Annealing, |evaluator| {
+                evaluator.annealing(annealing, images.min(count), sampled.as_deref(), &mut result)
             })?;
         }
         if let Some((annealing, points)) = options.bidirectional {
-            let found = self.timed(Phase::Bidirectional, |judge| judge.bidirectional(annealing, points))?;
-            judgement.bidirectional = Some(found);
+            let found =
+                self.timed(Phase::Bidirectional, |evaluator| evaluator.bidirectional(annealing, points))?;
+            result.bidirectional = Some(found);
         }
         if let Some((posterior, images)) = options.posterior {
             let found =
-                self.timed(Phase::Posterior, |judge| judge.posterior(posterior, images.min(count)))?;
-            judgement.posterior = Some(found);
+                self.timed(Phase::Posterior, |evaluator| evaluator.posterior(posterior, images.min(count)))?;
+            result.posterior = Some(found);
         }
         if options.reverse > 0 {
-            let found = self.timed(Phase::Reverse, |judge| judge.reverse(options.reverse.min(count)))?;
-            judgement.reverse = Some(found);
+            let found =
+                self.timed(Phase::Reverse, |evaluator| evaluator.reverse(options.reverse.min(count)))?;
+            result.reverse = Some(found);
         }
-        judgement.seconds = self.seconds;
-        Ok(judgement)
+        result.seconds = self.seconds;
+        Ok(result)
     }
 
     fn timed<R>(
@@ -313,7 +316,7 @@ impl Judge<'_> {
         Ok(value)
     }
 
-    /// Workers side by side, each with the parameters. One uses all cores of a processor; a graphics card works for some
+    /// Workers side by side, each with the parameters. One uses all cores of a processor; a GPU works for some
     /// while the results of others are looked at here.
     fn workers<W>(
         &self,

@@ -1,4 +1,4 @@
-//! Check that a judgement is the same on any number of threads, and after any interruption.
+//! Check that a result is the same on any number of threads, and after any interruption.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -7,8 +7,8 @@ use hmcvi::config::{RunSpec, preset};
 use hmcvi::data::Dataset;
 use hmcvi::device::Device;
 use hmcvi::eval::{
-    AnnealingOptions, EvalError, ImportanceOptions, JudgeOptions, Judgement, Phase, PosteriorOptions,
-    Proposal, QuadratureOptions, Watch, judge,
+    AnnealingOptions, EvalError, EvaluationOptions, EvaluationResult, ImportanceOptions, Phase,
+    PosteriorOptions, Proposal, QuadratureOptions, Watch, evaluate,
 };
 use hmcvi::model::Vae;
 use hmcvi_graph::{Graph, Store};
@@ -16,7 +16,7 @@ use hmcvi_graph::{Graph, Store};
 const IMAGES: usize = 130;
 
 /// A small model that is not trained, which is as good as any for this, and all options at once.
-fn model() -> (RunSpec, Store<f32>, JudgeOptions) {
+fn model() -> (RunSpec, Store<f32>, EvaluationOptions) {
     let mut spec = preset("hmcvi-6").expect("a preset");
     (spec.model.hidden, spec.model.latent) = (vec![8, 8], 2);
     spec.data.evaluation_draws = 2;
@@ -26,7 +26,7 @@ fn model() -> (RunSpec, Store<f32>, JudgeOptions) {
     let mut store = vae.parameters().initial_values(1);
     store.get_mut("log_step_size").expect("the chain has a step size").values.fill(-3.0);
     let annealing = AnnealingOptions { temperatures: 5, chains: 8, ..AnnealingOptions::default() };
-    let options = JudgeOptions {
+    let options = EvaluationOptions {
         chain_draws: 2,
         importance: Some(ImportanceOptions {
             proposal: Proposal::StudentT,
@@ -39,51 +39,51 @@ fn model() -> (RunSpec, Store<f32>, JudgeOptions) {
         bidirectional: Some((annealing, 20)),
         posterior: Some((PosteriorOptions { chains: 4, warm_up: 10, draws: 20, leapfrog_steps: 2 }, 2)),
         reverse: 1,
-        ..JudgeOptions::new(&spec)
+        ..EvaluationOptions::new(&spec)
     };
     (spec, store, options)
 }
 
-fn run(threads: usize, watch: &mut dyn Watch) -> Result<Judgement, EvalError> {
+fn run(threads: usize, watch: &mut dyn Watch) -> Result<EvaluationResult, EvalError> {
     run_draws(2, threads, watch)
 }
 
-fn run_draws(draws: usize, threads: usize, watch: &mut dyn Watch) -> Result<Judgement, EvalError> {
+fn run_draws(draws: usize, threads: usize, watch: &mut dyn Watch) -> Result<EvaluationResult, EvalError> {
     let (spec, mut store, mut options) = model();
     options.draws = draws;
     let data = Dataset::embedded().expect("embedded images");
     let images = data.test().slice(0..IMAGES).expect("there are as many");
-    judge(&spec, &mut store, &images, &options, &Device::cpu(threads), watch).map(timeless)
+    evaluate(&spec, &mut store, &images, &options, &Device::cpu(threads), watch).map(timeless)
 }
 
-/// The judgement without the times that it took.
-fn timeless(mut judgement: Judgement) -> Judgement {
-    judgement.seconds.clear();
-    let sampling = judgement.importance_sampling.as_mut().expect("it was asked for");
+/// The result without the times that it took.
+fn timeless(mut result: EvaluationResult) -> EvaluationResult {
+    result.seconds.clear();
+    let sampling = result.importance_sampling.as_mut().expect("it was asked for");
     (sampling.gflops, sampling.bytes) = (None, 0);
-    judgement
+    result
 }
 
 /// Equal to the last bit; values that are not numbers equal each other.
 #[track_caller]
-fn assert_same(what: &str, a: &Judgement, b: &Judgement) {
+fn assert_same(what: &str, a: &EvaluationResult, b: &EvaluationResult) {
     assert_eq!(format!("{a:?}"), format!("{b:?}"), "{what}");
 }
 
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
-    let one = run(1, &mut ()).expect("it judges");
+    let one = run(1, &mut ()).expect("it evaluates");
     assert!(one.bound.mean.is_finite() && one.log_likelihoods.len() == IMAGES, "{one:?}");
     for threads in [2, 3] {
-        assert_same(&format!("{threads} threads"), &one, &run(threads, &mut ()).expect("it judges"));
+        assert_same(&format!("{threads} threads"), &one, &run(threads, &mut ()).expect("it evaluates"));
     }
 }
 
 #[test]
 fn annealing_is_compared_with_importance_sampling_of_the_same_draws() {
-    let [one, two] = [1, 2].map(|draws| run_draws(draws, 2, &mut ()).expect("it judges"));
+    let [one, two] = [1, 2].map(|draws| run_draws(draws, 2, &mut ()).expect("it evaluates"));
     assert_ne!(one.log_likelihoods, two.log_likelihoods, "the second draw counts");
-    let above = |j: &Judgement| j.annealing.as_ref().and_then(|a| a.above_importance_sampling);
+    let above = |j: &EvaluationResult| j.annealing.as_ref().and_then(|a| a.above_importance_sampling);
     assert!(above(&one).is_some_and(|a| a.mean.is_finite()), "{one:?}");
     assert_eq!(above(&one), above(&two));
 }
@@ -121,7 +121,7 @@ impl Watch for Impatient {
 
 #[test]
 fn interrupted_and_continued_it_finds_the_same() {
-    let whole = run(2, &mut ()).expect("it judges");
+    let whole = run(2, &mut ()).expect("it evaluates");
     let mut watch = Impatient { every: 160, reports: 0, phases: Vec::new(), kept: HashMap::new() };
     let mut sittings = 1;
     let found = loop {

@@ -5,7 +5,7 @@ use std::time::Instant;
 use hmcvi_graph::Store;
 use hmcvi_record as record;
 
-use super::{ImportanceOptions, Judge, Judgement, Phase, finite_estimate, means_of_images};
+use super::{Evaluate, EvaluationResult, ImportanceOptions, Phase, finite_estimate, means_of_images};
 use crate::device::Device;
 use crate::eval::importance::{ImportanceSampler, Proposal};
 use crate::eval::{EvalError, WeightSummary};
@@ -22,9 +22,9 @@ const HIGH_K_HAT: f64 = 0.7;
 struct Samplers(Vec<(ImportanceSampler<f32>, Store<f32>)>);
 
 impl Samplers {
-    fn new(judge: &Judge<'_>, proposal: Proposal, samples: usize) -> Result<Self, EvalError> {
-        let sampler = |device: &Device| ImportanceSampler::new(&judge.model, proposal, samples, device);
-        judge.workers(sampler).map(Samplers)
+    fn new(evaluator: &Evaluator<'_>, proposal: Proposal, samples: usize) -> Result<Self, EvalError> {
+        let sampler = |device: &Device| ImportanceSampler::new(&evaluator.model, proposal, samples, device);
+        evaluator.workers(sampler).map(Samplers)
     }
 
     /// Bytes of working memory.
@@ -37,12 +37,12 @@ impl Samplers {
     }
 }
 
-impl Judge<'_> {
+impl Evaluator<'_> {
     /// Samples `log p(x)` of all images, and gives that of their first draws.
     pub(super) fn importance(
         &mut self,
         options: ImportanceOptions,
-        judgement: &mut Judgement,
+        result: &mut EvaluationResult,
     ) -> Result<Vec<f64>, EvalError> {
         let (draws, count) = (self.options.draws.max(1), self.images.len());
         let mut samplers = Samplers::new(self, options.proposal, options.samples)?;
@@ -54,20 +54,27 @@ impl Judge<'_> {
             let mut proposals = None;
             for first in (0..count).step_by(PART) {
                 let part = format!("importance {draw} {first}");
-                let found = self.part(&part, |judge| {
+                let found = self.part(&part, |evaluator| {
                     if proposals.is_none() {
-                        let (mean, mut log_variance) = judge.proposals(&binary, draw, options.mean_draws)?;
+                        let (mean, mut log_variance) =
+                            evaluator.proposals(&binary, draw, options.mean_draws)?;
                         log_variance.iter_mut().for_each(|v| *v += options.scale.ln() as f32);
                         proposals = Some((mean, log_variance));
                     }
                     let (mean, log_variance) = proposals.as_ref().expect("made above");
                     let start = Instant::now();
                     let last = count.min(first + PART);
-                    let seed = judge.spec.eval.seed;
+                    let seed = evaluator.spec.eval.seed;
                     let run = (options.samples, seed, draw * count, Phase::ImportanceSampling);
                     let of = ((draw * count) as f64, (draws * count) as f64);
-                    let found =
-                        judge.weigh(&mut samplers, &binary, (mean, log_variance), first..last, run, of)?;
+                    let found = evaluator.weigh(
+                        &mut samplers,
+                        &binary,
+                        (mean, log_variance),
+                        first..last,
+                        run,
+                        of,
+                    )?;
                     (images, seconds) = (images + found.len(), seconds + start.elapsed().as_secs_f64());
                     Ok(found)
                 })?;
@@ -78,7 +85,7 @@ impl Judge<'_> {
         let likelihoods = means_of_images(&column(|w| w.log_mean), count);
         let mut k_hats: Vec<f64> = all.iter().filter_map(|w| w.k_hat).collect();
         let high = k_hats.iter().filter(|k| **k > HIGH_K_HAT).count() as f64 / all.len() as f64;
-        for (i, image) in judgement.images.iter_mut().enumerate() {
+        for (i, image) in result.images.iter_mut().enumerate() {
             let of_image = || all.iter().skip(i).step_by(count);
             let most = |f: fn(&WeightSummary) -> f64| of_image().map(f).fold(f64::NEG_INFINITY, f64::max);
             image.log_likelihood = Some(likelihoods[i]).filter(|l| l.is_finite());
@@ -87,7 +94,7 @@ impl Judge<'_> {
             image.k_hat = of_image().filter_map(|w| w.k_hat).reduce(f64::max);
         }
         k_hats.sort_by(f64::total_cmp);
-        judgement.importance_sampling = Some(record::ImportanceSampling {
+        result.importance_sampling = Some(record::ImportanceSampling {
             samples: options.samples as u64,
             proposal: match options.proposal {
                 Proposal::Gaussian => "gaussian".into(),
@@ -105,7 +112,7 @@ impl Judge<'_> {
                 .then(|| (images * options.samples) as f64 * flop as f64 / seconds / 1e9),
             bytes: bytes as u64,
         });
-        judgement.log_likelihoods = likelihoods;
+        result.log_likelihoods = likelihoods;
         Ok(all[..count].iter().map(|w| w.log_mean).collect())
     }
 
@@ -116,15 +123,22 @@ impl Judge<'_> {
         let mut encoder = None;
         let mut all = Vec::new();
         for first in (0..count).step_by(PART) {
-            all.extend(self.part(&format!("encoder {first}"), |judge| {
+            all.extend(self.part(&format!("encoder {first}"), |evaluator| {
                 if encoder.is_none() {
-                    let chain = judge.pass(&binary, 0, 0, |_| (Phase::EncoderBound, 0.0))?;
+                    let chain = evaluator.pass(&binary, 0, 0, |_| (Phase::EncoderBound, 0.0))?;
                     encoder = Some((chain.encoder_mean, chain.encoder_log_variance));
                 }
                 let (mean, log_variance) = encoder.as_ref().expect("made above");
-                let run = (samples, judge.spec.eval.seed ^ ENCODER_SEED, 0, Phase::EncoderBound);
+                let run = (samples, evaluator.spec.eval.seed ^ ENCODER_SEED, 0, Phase::EncoderBound);
                 let images = first..count.min(first + PART);
-                judge.weigh(&mut samplers, &binary, (mean, log_variance), images, run, (0.0, count as f64))
+                evaluator.weigh(
+                    &mut samplers,
+                    &binary,
+                    (mean, log_variance),
+                    images,
+                    run,
+                    (0.0, count as f64),
+                )
             })?);
         }
         let bounds: Vec<f64> = all.iter().map(|w: &WeightSummary| w.log_mean).collect();

@@ -3,22 +3,22 @@
 use hmcvi_record as record;
 use hmcvi_record::Estimate;
 
-use super::{Judge, Phase, finite_estimate};
+use super::{Evaluate, Phase, finite_estimate};
 use crate::eval::EvalError;
 use crate::eval::reverse::{ReverseFit, ReverseFitter};
 
 /// Seed of the simulations.
 const REVERSE_SEED: u64 = 0x0bac;
 
-impl Judge<'_> {
+impl Evaluator<'_> {
     pub(super) fn reverse(&mut self, images: usize) -> Result<record::ReverseQuality, EvalError> {
         let mut fitter = ReverseFitter::new(self.spec, self.images.pixels(), self.device)?;
         let (binary, seed) = (self.draw(0), self.spec.eval.seed ^ REVERSE_SEED);
         let mut all: Vec<ReverseFit> = Vec::new();
         for image in 0..images {
-            all.push(self.part(&format!("reverse {image}"), |judge| {
-                judge.progress(Phase::Reverse, image as f64 / images as f64)?;
-                fitter.run(judge.store, &binary, image as u32, seed)
+            all.push(self.part(&format!("reverse {image}"), |evaluator| {
+                evaluator.progress(Phase::Reverse, image as f64 / images as f64)?;
+                fitter.run(evaluator.store, &binary, image as u32, seed)
             })?);
         }
         let each = |of: fn(&ReverseFit) -> f64| -> Estimate {

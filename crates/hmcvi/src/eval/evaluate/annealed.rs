@@ -4,7 +4,7 @@ use hmcvi_record as record;
 use serde::{Deserialize, Serialize};
 
 use super::blocks::Blocks;
-use super::{Judge, Judgement, Phase, finite_estimate};
+use super::{Evaluate, EvaluationResult, Phase, finite_estimate};
 use crate::eval::annealing::{Annealer, AnnealingOptions, AnnealingSchedule, AnnealingStart};
 use crate::eval::bidirectional::{Sandwich, sandwich, simulate};
 use crate::eval::{EvalError, WeightSummary, Weights};
@@ -22,14 +22,14 @@ struct Block {
     acceptance: f64,
 }
 
-impl Judge<'_> {
+impl Evaluator<'_> {
     /// Anneals the first draws of some images, and compares with what importance sampling found for them.
     pub(super) fn annealing(
         &mut self,
         options: AnnealingOptions,
         images: usize,
         sampled: Option<&[f64]>,
-        judgement: &mut Judgement,
+        result: &mut EvaluationResult,
     ) -> Result<(), EvalError> {
         let x = self.values(&self.draw(0)[..images * self.images.pixels()]);
         let mut annealers = self.workers(|device| Annealer::<f32>::new(&self.model, options, device))?;
@@ -51,13 +51,13 @@ impl Judge<'_> {
         let acceptance = found.iter().map(of_block).sum();
         let all: Vec<WeightSummary> = found.into_iter().flat_map(|b| b.weights).collect();
         let likelihoods: Vec<f64> = all.iter().map(|w| w.log_mean).collect();
-        for (image, likelihood) in judgement.images.iter_mut().zip(&likelihoods) {
+        for (image, likelihood) in result.images.iter_mut().zip(&likelihoods) {
             image.annealed = Some(*likelihood).filter(|l| l.is_finite());
         }
         let above = sampled.map(|sampled| {
             finite_estimate(&likelihoods.iter().zip(sampled).map(|(a, s)| a - s).collect::<Vec<_>>())
         });
-        judgement.annealing = Some(record::Annealing {
+        result.annealing = Some(record::Annealing {
             settings: settings(&options),
             images: images as u64,
             log_likelihood: finite_estimate(&likelihoods),
@@ -105,10 +105,10 @@ impl Judge<'_> {
         x: &[f32],
     ) -> Result<Vec<f64>, EvalError> {
         let first = &x[..x.len().min(annealer.points() * self.images.pixels())];
-        self.part(part, |judge| {
-            let watch = &mut *judge.watch;
+        self.part(part, |evaluator| {
+            let watch = &mut *evaluator.watch;
             let mut look = |share| watch.progress(Phase::Tuning, share).is_break();
-            annealer.tune(judge.store, first, judge.spec.eval.seed ^ TUNING_SEED, &mut look)
+            annealer.tune(evaluator.store, first, evaluator.spec.eval.seed ^ TUNING_SEED, &mut look)
         })
     }
 }

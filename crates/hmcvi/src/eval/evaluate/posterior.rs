@@ -4,7 +4,7 @@ use hmcvi_record as record;
 use hmcvi_record::{EnergyHistogram, Estimate};
 use serde::{Deserialize, Serialize};
 
-use super::{Judge, Phase, finite_estimate};
+use super::{Evaluate, Phase, finite_estimate};
 use crate::eval::EvalError;
 use crate::eval::posterior::{Distance, PosteriorOptions, PosteriorSampler, Reference};
 
@@ -31,7 +31,7 @@ struct Compared {
     counts: [Vec<u64>; 3],
 }
 
-impl Judge<'_> {
+impl Evaluator<'_> {
     pub(super) fn posterior(
         &mut self,
         options: PosteriorOptions,
@@ -42,8 +42,8 @@ impl Judge<'_> {
         let mut all: Vec<Compared> = Vec::new();
         for first in (0..images).step_by(together) {
             let bytes = &binary[first * pixels..images.min(first + together) * pixels];
-            all.extend(self.part(&format!("posterior {first}"), |judge| {
-                judge.compared(&mut sampler, bytes, first, images)
+            all.extend(self.part(&format!("posterior {first}"), |evaluator| {
+                evaluator.compared(&mut sampler, bytes, first, images)
             })?);
         }
         let distance = |of: fn(&Compared) -> Distance| {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hmcvi_record::UsedDimensions;
 use serde::{Deserialize, Serialize};
 
-use super::{Judge, Phase, means_of_images, stop};
+use super::{Evaluate, Phase, means_of_images, stop};
 use crate::eval::{Bounds, EvalError};
 use crate::vi::Dropped;
 
@@ -45,20 +45,20 @@ fn used_dimensions(means: &[f32], latent: usize) -> Option<UsedDimensions> {
     (count > 1).then_some(UsedDimensions { used, all: latent as u64 })
 }
 
-impl Judge<'_> {
+impl Evaluator<'_> {
     pub(super) fn bound(&mut self) -> Result<AllBounds, EvalError> {
         let (draws, chains) = (self.options.draws.max(1), self.options.chain_draws.max(1));
         let (mut values, mut divergences, mut dimensions) = (Vec::new(), 0, None);
         let mut terms = BTreeMap::<String, f64>::new();
         let passes = draws * chains;
         for pass in 0..passes {
-            let found = self.part(&format!("bound {pass}"), |judge| {
-                let images = judge.draw(pass / chains);
-                let found = judge.pass(&images, judge.spec.eval.seed, pass as u64, |share| {
+            let found = self.part(&format!("bound {pass}"), |evaluator| {
+                let images = evaluator.draw(pass / chains);
+                let found = evaluator.pass(&images, evaluator.spec.eval.seed, pass as u64, |share| {
                     (Phase::Bound, (pass as f64 + share) / passes as f64)
                 })?;
                 let bounds = found.bound.iter().map(|b| b.is_finite().then_some(*b)).collect();
-                let dimensions = used_dimensions(&found.encoder_mean, judge.spec.model.latent);
+                let dimensions = used_dimensions(&found.encoder_mean, evaluator.spec.model.latent);
                 Ok(Pass { bounds, terms: found.terms, divergences: found.divergences, dimensions })
             })?;
             values.extend(found.bounds.into_iter().map(|b| b.unwrap_or(f64::NAN)));
