@@ -71,6 +71,19 @@ impl<'g> Expr<'g> {
         softplus => Softplus;
         /// Hyperbolic tangent.
         tanh => Tanh;
+        /// `log Γ(x)` for `x ≥ 0`, NaN below. Its error is absolute near the zeros 1 and 2.
+        lgamma => Lgamma;
+    }
+
+    /// Digamma, the derivative of [`lgamma`](Self::lgamma), for `x ≥ 0`; NaN below. Its error is absolute near the
+    /// zero 1.46.
+    pub fn digamma(self) -> Self {
+        self.polygamma(0)
+    }
+
+    /// The derivative of order `order` of [`digamma`](Self::digamma): 0 is digamma itself, 1 trigamma.
+    pub fn polygamma(self, order: u32) -> Self {
+        self.unary(Unary::Polygamma(order))
     }
 
     binary! {

@@ -151,6 +151,8 @@ fn unary_rule<'g>(f: Unary, x: Expr<'g>, y: Expr<'g>, adjoint: Expr<'g>) -> Expr
         Unary::Sigmoid => adjoint * (y * (1.0 - y)),
         Unary::Softplus => adjoint * x.sigmoid(),
         Unary::Tanh => adjoint * (1.0 - y.square()),
+        Unary::Lgamma => adjoint * x.digamma(),
+        Unary::Polygamma(order) => adjoint * x.polygamma(order + 1),
         Unary::Broadcast => adjoint,
     }
 }

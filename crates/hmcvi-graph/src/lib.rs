@@ -59,6 +59,7 @@ mod cpu;
 pub mod cuda;
 mod error;
 mod expr;
+mod gamma;
 mod grad;
 mod graph;
 mod op;

@@ -14,6 +14,10 @@ pub(crate) enum Unary {
     Sigmoid,
     Softplus,
     Tanh,
+    /// `log Γ`
+    Lgamma,
+    /// The derivative of this order of digamma, which is that of `log Γ`.
+    Polygamma(u32),
     /// The argument itself, repeated to the node's shape.
     Broadcast,
 }
@@ -131,6 +135,8 @@ impl Unary {
             Unary::Sigmoid => "sigmoid",
             Unary::Softplus => "softplus",
             Unary::Tanh => "tanh",
+            Unary::Lgamma => "lgamma",
+            Unary::Polygamma(_) => "polygamma",
             Unary::Broadcast => "broadcast",
         }
     }
@@ -138,7 +144,7 @@ impl Unary {
     /// Whether computing it again costs much more than reading it from memory.
     pub(crate) fn is_expensive(self) -> bool {
         use Unary::*;
-        matches!(self, Exp | Log | Log1p | Sigmoid | Softplus | Tanh)
+        matches!(self, Exp | Log | Log1p | Sigmoid | Softplus | Tanh | Lgamma | Polygamma(_))
     }
 }
 

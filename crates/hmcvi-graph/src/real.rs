@@ -4,13 +4,14 @@
 //! becomes SIMD code for whatever instruction set it is compiled for, with the same bits on each.
 //! Largest errors, measured over a sweep of their domains in `tests/numerics.rs`: `exp`, `log`, `log1p`,
 //! `sigmoid`, `softplus` and `tanh` at most 4 units in the last place. f64 is for checks and takes
-//! the standard library's functions.
+//! the standard library's functions. Log Γ and its derivatives are in [`gamma`], the same for both.
 
 use std::fmt::{Debug, Display};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use pulp::Simd;
 
+use crate::gamma;
 use crate::op::{Binary, Unary};
 
 /// A floating-point type that programs run in: `f32` or `f64`.
@@ -60,6 +61,10 @@ pub trait Real:
     fn softplus(self) -> Self;
     /// Hyperbolic tangent.
     fn tanh(self) -> Self;
+    /// `log Γ(x)`; NaN below 0.
+    fn lgamma(self) -> Self;
+    /// The derivative of order `order` of digamma, the derivative of `log Γ`; NaN below 0.
+    fn polygamma(self, order: u32) -> Self;
     /// Cosine and sine of `2π·self`, for `self` in `[0, 1)`.
     fn cos_sin_turns(self) -> (Self, Self);
 }
@@ -121,6 +126,8 @@ pub(crate) fn unary<T: Real>(f: Unary, x: T) -> T {
         Unary::Sigmoid => x.sigmoid(),
         Unary::Softplus => x.softplus(),
         Unary::Tanh => x.tanh(),
+        Unary::Lgamma => x.lgamma(),
+        Unary::Polygamma(order) => x.polygamma(order),
         Unary::Broadcast => x,
     }
 }
@@ -157,7 +164,7 @@ pub(crate) fn binary<T: Real>(f: Binary, a: T, b: T) -> T {
 
 /// Horner's scheme with fused multiply-adds; coefficients from the constant upwards.
 #[inline(always)]
-fn polynomial<const N: usize>(x: f32, coefficients: [f32; N]) -> f32 {
+pub(crate) fn polynomial<const N: usize>(x: f32, coefficients: [f32; N]) -> f32 {
     let mut sum = coefficients[N - 1];
     for i in (0..N - 1).rev() {
         sum = sum.mul_add(x, coefficients[i]);
@@ -331,6 +338,17 @@ impl Real for f32 {
         if x < 0.625 { small } else { large }
     }
     #[inline(always)]
+    fn lgamma(self) -> f32 {
+        gamma::lgamma_f32(self)
+    }
+    #[inline(always)]
+    fn polygamma(self, order: u32) -> f32 {
+        match order {
+            0 => gamma::digamma::<f32, 4>(self),
+            _ => gamma::polygamma::<f32, 4>(order, self),
+        }
+    }
+    #[inline(always)]
     fn cos_sin_turns(self) -> (f32, f32) {
         // Quarter turns q and the rest r in [-1/8, 1/8].
         const ROUND: f32 = 12_582_912.0;
@@ -405,6 +423,17 @@ impl Real for f64 {
     #[inline(always)]
     fn tanh(self) -> f64 {
         f64::tanh(self)
+    }
+    #[inline(always)]
+    fn lgamma(self) -> f64 {
+        gamma::lgamma_f64(self)
+    }
+    #[inline(always)]
+    fn polygamma(self, order: u32) -> f64 {
+        match order {
+            0 => gamma::digamma::<f64, 8>(self),
+            _ => gamma::polygamma::<f64, 8>(order, self),
+        }
     }
     #[inline(always)]
     fn cos_sin_turns(self) -> (f64, f64) {

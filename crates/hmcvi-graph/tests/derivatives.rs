@@ -136,6 +136,11 @@ operations! {
     softplus: check_unary(ANY, |x| x.softplus());
     log_sigmoid: check_unary(ANY, |x| x.log_sigmoid());
     tanh: check_unary(ANY, |x| x.tanh());
+    lgamma: check_unary(POSITIVE, |x| x.lgamma());
+    digamma: check_unary(POSITIVE, |x| x.digamma());
+    trigamma: check_unary(POSITIVE, |x| x.polygamma(1) * 0.1);
+    tetragamma: check_unary(POSITIVE, |x| x.polygamma(2) * 0.01);
+    polygamma_of_high_order: check_unary(POSITIVE, |x| (x + 3.0).polygamma(5));
     relu: check_unary(NOT_ZERO, |x| x.relu());
     square: check_unary(ANY, |x| x.square());
     reciprocal: check_unary(NOT_ZERO, |x| x.reciprocal());

@@ -6,12 +6,18 @@ use crate::real::{Real, binary, unary};
 #[inline(always)]
 pub(super) unsafe fn apply_unary<T: Real>(f: Unary, len: usize, a: *const T, to: *mut T) {
     macro_rules! cases {
-        ($($name:ident)*) => { match f { $(
+        ($($name:ident $(($order:pat => $known:expr))?)*) => { match f { $(
             // SAFETY: the caller vouches for `len` values.
-            Unary::$name => unsafe { map1(len, a, to, #[inline(always)] |x| unary(Unary::$name, x)) },
+            Unary::$name $(($order))? => unsafe {
+                map1(len, a, to, #[inline(always)] |x| unary(Unary::$name $(($known))?, x))
+            },
         )* } };
     }
-    cases!(Neg Abs Sqrt Exp Log Log1p Sigmoid Softplus Tanh Broadcast)
+    // The first orders are compiled on their own: their loops are unrolled and become vector code.
+    cases!(
+        Neg Abs Sqrt Exp Log Log1p Sigmoid Softplus Tanh Lgamma Broadcast
+        Polygamma(0 => 0) Polygamma(1 => 1) Polygamma(2 => 2) Polygamma(3 => 3) Polygamma(order => order)
+    )
 }
 
 #[inline(always)]

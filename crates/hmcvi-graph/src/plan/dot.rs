@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::Program;
-use crate::op::Op;
+use crate::op::{Op, Unary};
 
 impl Program {
     /// The program's expressions in the Graphviz language: rows blue, fixed values grey.
@@ -15,6 +15,7 @@ impl Program {
                 Op::Input(name) | Op::Parameter(name) => format!(" {name}"),
                 Op::Gather { data, index } => format!(" {data}[{index}]"),
                 Op::Scalar(bits) => format!(" {}", f64::from_bits(*bits)),
+                Op::Unary(Unary::Polygamma(order)) => format!(" {order}"),
                 Op::Draw(_, stream) => format!(" {stream}"),
                 Op::SliceCols(start) | Op::SliceRows(start) => format!(" from {start}"),
                 _ => String::new(),

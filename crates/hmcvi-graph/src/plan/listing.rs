@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{Base, Block, Group, Instruction, Plan, Program, Sink, Source, Stage, Step, View};
-use crate::op::{Draw, Transpose};
+use crate::op::{Draw, Transpose, Unary};
 use crate::shape::Shape;
 
 /// Work and memory of a program, known before it runs.
@@ -190,6 +190,7 @@ fn write_group(f: &mut fmt::Formatter<'_>, plan: &Plan, group: &Group) -> fmt::R
     for (i, instruction) in group.instructions.iter().enumerate() {
         let args: Vec<String> = instruction.args().map(value).collect();
         let op = match instruction {
+            Instruction::Unary(Unary::Polygamma(order), _) => &format!("polygamma[{order}]"),
             Instruction::Unary(op, _) => op.name(),
             Instruction::Binary(op, ..) => op.name(),
             Instruction::Select(..) => "select",

@@ -144,6 +144,17 @@ pub(crate) struct Plan {
     pub(crate) stages: Vec<Stage>,
 }
 
+impl Plan {
+    /// All groups of element-wise instructions.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = &Group> {
+        let steps = self.stages.iter().flat_map(|stage| match stage {
+            Stage::Fixed { waves } => waves.iter().flatten().collect::<Vec<_>>(),
+            Stage::Rows(rows) => rows.steps.iter().collect(),
+        });
+        steps.filter_map(|step| if let Step::Group(group) = step { Some(group) } else { None })
+    }
+}
+
 /// A name with the shape that belongs to it.
 pub(crate) struct Named {
     pub(crate) name: Arc<str>,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use crate::op::Draw;
+use crate::op::{Draw, Unary};
 use crate::plan::{Group, Instruction, Source, Value};
 
 /// The values of a group that some sinks need, and how the text of a function names them.
@@ -84,6 +84,9 @@ impl<'g> Element<'g> {
             }
             let name = |v: Value| self.name(v, index);
             let result = match *instruction {
+                Instruction::Unary(Unary::Polygamma(order), a) => {
+                    format!("f_polygamma<{order}>({})", name(a))
+                }
                 Instruction::Unary(f, a) => format!("f_{}({})", f.name(), name(a)),
                 Instruction::Binary(f, a, b) => format!("f_{}({}, {})", f.name(), name(a), name(b)),
                 Instruction::Select(c, a, b) => format!("{} != 0.0f ? {} : {}", name(c), name(a), name(b)),

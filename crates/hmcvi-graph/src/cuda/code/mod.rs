@@ -16,7 +16,8 @@ use std::fmt::Write;
 
 use self::functions::Functions;
 use super::layout::{Bases, RUN_WORDS, Tiling};
-use crate::plan::{Plan, Stage};
+use crate::op::Unary;
+use crate::plan::{Instruction, Plan, Stage};
 
 /// Blocks of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +66,13 @@ struct Writer<'p> {
     steps: Vec<String>,
 }
 
+/// Whether a plan needs log Γ or one of its derivatives.
+fn uses_gamma(plan: &Plan) -> bool {
+    plan.groups()
+        .flat_map(|group| &group.instructions)
+        .any(|instruction| matches!(instruction, Instruction::Unary(Unary::Lgamma | Unary::Polygamma(_), _)))
+}
+
 /// Writes the kernels of a plan.
 pub(super) fn write(plan: &Plan, tiling: Tiling, shared: usize, processors: usize) -> Code {
     let mut writer = Writer {
@@ -107,6 +115,9 @@ pub(super) fn write(plan: &Plan, tiling: Tiling, shared: usize, processors: usiz
         let _ = writeln!(source, "#define {name} {value}");
     }
     source.push_str(include_str!("../kernels/common.cu"));
+    if uses_gamma(plan) {
+        source.push_str(include_str!("../kernels/gamma.cu"));
+    }
     source.push_str(include_str!("../kernels/rows.cu"));
     source.push_str(include_str!("../kernels/sums.cu"));
     source.push_str(&writer.functions.text);
