@@ -100,6 +100,26 @@ pub enum RunError {
         /// Rows there are.
         rows: usize,
     },
+    /// A data set of bytes where values are needed, or the other way round.
+    #[error("data set `{name}` holds {found}, {expected} are needed")]
+    DataKind {
+        /// The data set.
+        name: String,
+        /// What the program gathers.
+        expected: &'static str,
+        /// What was given.
+        found: &'static str,
+    },
+    /// A sparse data set with another number of columns.
+    #[error("data set `{name}` has {found} columns, {expected} are needed")]
+    Columns {
+        /// The data set.
+        name: String,
+        /// Columns needed.
+        expected: usize,
+        /// Columns given.
+        found: usize,
+    },
     /// More rows than the program was prepared for, or none.
     #[error("a run has {found} rows; this program was prepared for 1 to {most}")]
     Rows {
@@ -121,4 +141,54 @@ pub enum RunError {
     /// A tensor file that cannot be read.
     #[error("cannot read tensors: {0}")]
     Format(String),
+}
+
+/// Sparse rows that do not fit together.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SparseError {
+    /// Not one column per value.
+    #[error("{columns} columns are given for {values} values")]
+    Lengths {
+        /// Columns given.
+        columns: usize,
+        /// Values given.
+        values: usize,
+    },
+    /// Starts of rows that do not go from the first value to the end.
+    #[error("the starts of rows go from {} to {}, 0 to {values} is needed", shown(*first), shown(*last))]
+    Ends {
+        /// The first start.
+        first: Option<usize>,
+        /// The last start.
+        last: Option<usize>,
+        /// Values given.
+        values: usize,
+    },
+    /// A row that ends before it starts, or after the last value.
+    #[error("row {row} does not lie within the values: the starts of rows must ascend")]
+    Starts {
+        /// The row.
+        row: usize,
+    },
+    /// A column that the matrix does not have.
+    #[error("row {row} has a value in column {column}; there are {cols} columns")]
+    Column {
+        /// The row.
+        row: usize,
+        /// The column.
+        column: u32,
+        /// Columns there are.
+        cols: usize,
+    },
+    /// Columns out of order, or one of them twice.
+    #[error("the columns of row {row} must ascend, without repetition")]
+    Order {
+        /// The row.
+        row: usize,
+    },
+}
+
+fn shown(start: Option<usize>) -> String {
+    start.map_or("nothing".into(), |start| start.to_string())
 }

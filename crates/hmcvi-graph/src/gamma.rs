@@ -22,7 +22,7 @@ const BERNOULLI: [f64; 8] = [
 ];
 
 /// `½ log 2π - ½`
-const HALF_LOG_TAU_LESS_HALF: f64 = 0.418_938_533_204_672_74;
+const HALF_LOG_TAU_LESS_HALF: f64 = 0.418_938_533_204_672_7;
 
 /// `log Γ(x)` in f64, with absolute accuracy at its zeros 1 and 2.
 #[inline(always)]
@@ -101,7 +101,7 @@ pub(crate) fn polygamma<T: Real, const S: usize>(order: u32, x: T) -> T {
     let series = series::<T, S>(r * r, |k| BERNOULLI[k - 1] * binomial(order, 2 * k));
     let tail = (r * r).fma(series, r.fma(number(0.5 * f64::from(order)), number(1.0)));
     let y = factorial_over_power(order - 1, r) * tail + if is_small { shifted } else { T::default() };
-    unless_negative(x, if order % 2 == 0 { -y } else { y })
+    unless_negative(x, if order.is_multiple_of(2) { -y } else { y })
 }
 
 #[inline(always)]

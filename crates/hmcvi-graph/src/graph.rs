@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::data::DataKind;
 use crate::error::ShapeError;
 use crate::expr::Expr;
 use crate::op::{Draw, Op};
@@ -81,7 +82,19 @@ impl Graph {
     /// Values are the bytes as numbers, 0 to 255.
     #[track_caller]
     pub fn gather(&self, data: &str, index: &str, cols: usize) -> Expr<'_> {
-        let op = Op::Gather { data: data.into(), index: index.into() };
+        self.gathered(data, index, cols, DataKind::Bytes)
+    }
+
+    /// Rows of a data set of f32 values `[any, cols]`, picked by an index with one entry per batch row. A run gives the
+    /// data set with all of its values or, as [`SparseRows`](crate::SparseRows), with those that are not zero.
+    #[track_caller]
+    pub fn gather_values(&self, data: &str, index: &str, cols: usize) -> Expr<'_> {
+        self.gathered(data, index, cols, DataKind::Values)
+    }
+
+    #[track_caller]
+    fn gathered(&self, data: &str, index: &str, cols: usize, kind: DataKind) -> Expr<'_> {
+        let op = Op::Gather { data: data.into(), index: index.into(), kind };
         self.named(data, op, Shape::batch(cols))
     }
 

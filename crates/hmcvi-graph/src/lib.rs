@@ -57,6 +57,7 @@ mod cpu;
 #[cfg(feature = "cuda")]
 #[allow(unsafe_code, reason = "the driver is called through its C interface")]
 pub mod cuda;
+mod data;
 mod error;
 mod expr;
 mod gamma;
@@ -71,7 +72,8 @@ mod simplify;
 mod store;
 
 pub use cpu::{CpuOptions, Executable, Run};
-pub use error::{CompileError, RunError, ShapeError};
+pub use data::{DataSet, SparseRows};
+pub use error::{CompileError, RunError, ShapeError, SparseError};
 pub use expr::{Expr, Operand};
 pub use graph::Graph;
 pub use plan::{Cost, Program, ProgramBuilder};

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::data::DataKind;
+
 /// Element-wise functions of one argument.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Unary {
@@ -61,10 +63,11 @@ pub(crate) enum Op {
     Input(Arc<str>),
     /// Values kept in a store, which a program may update.
     Parameter(Arc<str>),
-    /// Rows of a data set of bytes, picked by an index given with every run.
+    /// Rows of a data set, picked by an index given with every run.
     Gather {
         data: Arc<str>,
         index: Arc<str>,
+        kind: DataKind,
     },
     /// One number, as the bits of an `f64` so that it can be hashed.
     Scalar(u64),

@@ -11,7 +11,7 @@ use common::{Draws, Function, Point, assert_close, check, error};
 use hmcvi_graph::cuda::{
     CudaData, CudaDevice, CudaError, CudaIndex, CudaIndices, CudaOptions, CudaRun, CudaStore,
 };
-use hmcvi_graph::{CpuOptions, Expr, Graph, Program, Run, RunError, Shape, Store};
+use hmcvi_graph::{CpuOptions, DataSet, Expr, Graph, Program, Run, RunError, Shape, SparseRows, Store};
 use proptest::prelude::*;
 use reference::Recipe;
 
@@ -183,7 +183,7 @@ fn draws_are_those_of_the_cpu() {
     let mut cpu = program.on_cpu::<f32>(CpuOptions::for_rows(rows));
     let given = Run {
         rows,
-        data: &[("data", &data)],
+        data: &[("data", DataSet::Bytes(&data))],
         indices: &[("index", &index)],
         seed,
         step,
@@ -191,7 +191,7 @@ fn draws_are_those_of_the_cpu() {
         ..Run::default()
     };
     cpu.run(&mut Store::new(), &given).expect("everything is given");
-    let uploaded = CudaData::upload(&device, &data).expect("there is memory");
+    let uploaded = CudaData::upload(&device, DataSet::Bytes(&data)).expect("there is memory");
     let all: Vec<u32> = [9, 9, 9].into_iter().chain(index.iter().copied()).collect();
     let on_device = CudaIndex::upload(&device, &all).expect("there is memory");
     for division in DIVISIONS {
@@ -219,6 +219,67 @@ fn draws_are_those_of_the_cpu() {
 }
 
 #[test]
+fn log_gamma_and_its_derivatives_are_those_of_the_cpu() {
+    let Some(device) = card() else { return };
+    let graph = Graph::new();
+    let mut point = Point::<f64>::new(70);
+    let values = Draws(4).vector(70 * 33, -7.0, 12.0).into_iter().map(f64::exp).collect();
+    let x = point.input(&graph, "x", Shape::batch(33), values);
+    // The functions have sizes of many orders; logarithms of them are compared.
+    let large = |order: u32| (x.polygamma(order) * if order.is_multiple_of(2) { -1.0 } else { 1.0 }).log();
+    let values = [x.lgamma() / (1.0 + x), x.digamma() / (1.0 + x.reciprocal()), large(1), large(2), large(3)];
+    for division in DIVISIONS {
+        compare(&device, &values, &point, &exact(70, division), "log Γ");
+    }
+}
+
+#[test]
+fn values_and_sparse_values_are_gathered_as_on_the_cpu() {
+    let Some(device) = card() else { return };
+    let (rows, points, cols) = (37, 20, 45);
+    let graph = Graph::new();
+    let (a, b) = (graph.gather_values("a", "first", cols), graph.gather_values("b", "second", cols));
+    let program = graph.program().output("a", a).output("b", b).output("sum", (a + b).sum_cols());
+    let program = program.compile().expect("well formed");
+    let values: Vec<f32> = (0..points * cols).map(|i| (i * 37 % 101) as f32 * 0.25).collect();
+    // Every third value of every row, and an empty row at the end.
+    let columns: Vec<u32> = (0..points - 1).flat_map(|_| (0..cols as u32).step_by(3)).collect();
+    let starts = (0..points).chain([points - 1]).map(|row| row * cols.div_ceil(3)).collect();
+    let kept = (0..columns.len()).map(|i| i as f32 + 1.0).collect();
+    let sparse = SparseRows::new(cols, starts, columns, kept).expect("the parts fit");
+    let data = [("a", DataSet::Values(&values)), ("b", DataSet::Sparse(&sparse))];
+    let first: Vec<u32> = (0..rows as u32).map(|i| i * 7 % points as u32).collect();
+    let second: Vec<u32> = (0..rows as u32).map(|i| i * 3 % points as u32).collect();
+    let indices: [(&str, &[u32]); 2] = [("first", &first), ("second", &second)];
+    let mut cpu = program.on_cpu::<f32>(CpuOptions::for_rows(rows));
+    let run = Run { rows, data: &data, indices: &indices, ..Run::default() };
+    cpu.run(&mut Store::new(), &run).expect("everything is given");
+
+    let whole = data.map(|(_, data)| CudaData::upload(&device, data).expect("there is memory"));
+    let picked = data.map(|(name, data)| {
+        CudaData::upload_rows(&device, &program, name, data, &indices).expect("there is memory")
+    });
+    let places: Vec<u32> = (0..rows as u32).collect();
+    let given = [(&whole, [&first, &second]), (&picked, [&places, &places])];
+    for division in DIVISIONS {
+        let mut gpu = program.on_cuda(&device, &exact(rows, division)).expect("it compiles");
+        let mut store = CudaStore::upload(&device, &Store::new()).expect("there is memory");
+        for (data, [first, second]) in given {
+            let run = CudaRun {
+                rows,
+                data: &[("a", &data[0]), ("b", &data[1])],
+                indices: &[("first", CudaIndices::Host(first)), ("second", CudaIndices::Host(second))],
+                ..CudaRun::default()
+            };
+            gpu.run(&mut store, &run).expect("everything is given");
+            for name in ["a", "b", "sum"] {
+                assert_eq!(gpu.output(name).expect("an output"), cpu.output(name).expect("an output"));
+            }
+        }
+    }
+}
+
+#[test]
 fn what_is_not_a_number_is_treated_as_on_the_cpu() {
     let Some(device) = card() else { return };
     let graph = Graph::new();
@@ -239,6 +300,10 @@ fn what_is_not_a_number_is_treated_as_on_the_cpu() {
         a.log1p(),
         a.sqrt(),
         a.abs(),
+        a.lgamma(),
+        a.digamma(),
+        a.polygamma(1),
+        a.polygamma(2),
         Expr::concat_cols(&[a, b]).log_sum_exp(),
         Expr::concat_cols(&[a, b]).sum_cols(),
     ];

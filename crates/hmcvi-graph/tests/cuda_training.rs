@@ -11,7 +11,7 @@ use common::on_cuda::{card, divisions, exact, number};
 use hmcvi_graph::cuda::{
     CudaData, CudaDevice, CudaExecutable, CudaIndices, CudaOptions, CudaRun, CudaStore, Precision,
 };
-use hmcvi_graph::{CpuOptions, Store};
+use hmcvi_graph::{CpuOptions, DataSet, Store};
 use training::model::{self, Sizes};
 
 /// A training run on the GPU, of the steps that [`training::Trainer`] takes on the CPU.
@@ -29,7 +29,8 @@ impl GpuTrainer {
                 .on_cuda(device, options)
                 .unwrap_or_else(|why| panic!("{why}")),
             store: CudaStore::upload(device, store).expect("there is memory"),
-            images: CudaData::upload(device, &training::images(sizes)).expect("there is memory"),
+            images: CudaData::upload(device, DataSet::Bytes(&training::images(sizes)))
+                .expect("there is memory"),
             step: 0,
         }
     }

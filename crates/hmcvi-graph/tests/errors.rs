@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use common::check;
 use hmcvi_graph::{
-    CompileError, CpuOptions, Executable, Expr, Graph, Real, Rows, Run, RunError, Shape, Store,
+    CompileError, CpuOptions, DataSet, Executable, Expr, Graph, Real, Rows, Run, RunError, Shape, Store,
 };
 use proptest::collection::vec;
 use proptest::prelude::any;
@@ -153,7 +153,7 @@ fn parameters() -> Store<f32> {
 const GOOD: Run<'static, f32> = Run {
     rows: 2,
     inputs: &[("x", &[1.0, 2.0, 3.0, 4.0]), ("rate", &[0.5])],
-    data: &[("images", &[1, 2, 3, 4, 5, 6])],
+    data: &[("images", DataSet::Bytes(&[1, 2, 3, 4, 5, 6]))],
     indices: &[("index", &[2, 0])],
     seed: 0,
     step: 0,
@@ -211,7 +211,10 @@ fn wrong_numbers_of_values_are_named() {
         ),
         (Run { indices: &[("index", &[0])], ..GOOD }, "index `index` has 1 values, 2 are needed"),
         // Two whole rows and a half
-        (Run { data: &[("images", &[0; 5])], ..GOOD }, "data set `images` has 5 values, 4 are needed"),
+        (
+            Run { data: &[("images", DataSet::Bytes(&[0; 5]))], ..GOOD },
+            "data set `images` has 5 values, 4 are needed",
+        ),
     ];
     for (run, expected) in cases {
         let (error, message) = run_error(parameters(), &run);
@@ -229,7 +232,7 @@ fn an_index_outside_its_data_set_is_named() {
     assert_eq!(message, "index `index` asks for row 3 of data set `images`, which has 3 rows");
     let (_, message) = run_error(parameters(), &Run { indices: &[("index", &[u32::MAX, 0])], ..GOOD });
     assert!(message.contains("row 4294967295"), "{message}");
-    let (_, message) = run_error(parameters(), &Run { data: &[("images", &[])], ..GOOD });
+    let (_, message) = run_error(parameters(), &Run { data: &[("images", DataSet::Bytes(&[]))], ..GOOD });
     assert!(message.contains("which has 0 rows"), "{message}");
 }
 

@@ -6,7 +6,7 @@ mod common;
 mod training;
 
 use common::{Draws, five_point};
-use hmcvi_graph::{CpuOptions, Executable, Expr, Graph, Program, Run, Shape, Store};
+use hmcvi_graph::{CpuOptions, DataSet, Executable, Expr, Graph, Program, Run, Shape, Store};
 use training::{SMALL, Trainer, model, random_store};
 
 fn on_one_thread(rows: usize) -> CpuOptions {
@@ -57,7 +57,7 @@ fn gradient_of_the_bound_agrees_with_differences() {
     let (program, names) = gradient_program();
     let mut trainer = Trainer::<f64>::new(&program, on_one_thread(20), SMALL, random_store(SMALL));
     let (images, batch) = (training::images(SMALL), (0..20).collect::<Vec<u32>>());
-    let data: &[(&str, &[u8])] = &[("images", &images)];
+    let data = &[("images", DataSet::Bytes(&images))];
     let run = Run { rows: 20, data, indices: &[("batch", &batch)], seed: 5, step: 9, ..Run::default() };
     trainer.executable.run(&mut trainer.store, &run).expect("everything is given");
     let gradients: Vec<Vec<f64>> =

@@ -255,20 +255,19 @@ impl<T: Real> CudaRunner<T> {
         let new = run.inputs.iter().filter(|(name, _)| !kept.contains(name));
         let inputs: Vec<(&str, Vec<f32>)> = new.map(|(name, v)| (*name, narrow(v))).collect();
         let inputs: Vec<(&str, &[f32])> = inputs.iter().map(|(name, v)| (*name, &v[..])).collect();
-        // All data sets of our programs are indexed by the same batch.
-        let batch: &[u32] = run.indices.first().map_or(&[], |(_, rows)| *rows);
         let mut data = Vec::new();
-        for (name, bytes) in run.data {
-            let missing = || RunError::Missing { kind: "data set", name: (*name).into() };
-            let cols = self.program.data_cols(name).ok_or_else(missing)?;
-            let of_batch: Vec<u8> =
-                batch.iter().flat_map(|row| &bytes[*row as usize * cols..][..cols]).copied().collect();
-            data.push((*name, CudaData::upload(&self.device, &of_batch)?));
+        for (name, given) in run.data.iter().filter(|(name, _)| self.program.data_cols(name).is_some()) {
+            let rows = CudaData::upload_rows(&self.device, &self.program, name, *given, run.indices)?;
+            data.push((*name, rows));
         }
         let data: Vec<(&str, &CudaData)> = data.iter().map(|(name, d)| (*name, d)).collect();
-        let places: Vec<u32> = (0..batch.len() as u32).collect();
-        let indices: Vec<(&str, CudaIndices<'_>)> =
-            run.indices.iter().map(|(name, _)| (*name, CudaIndices::Host(&places))).collect();
+        let longest = run.indices.iter().map(|(_, rows)| rows.len()).max().unwrap_or(0);
+        let places: Vec<u32> = (0..longest as u32).collect();
+        let indices: Vec<(&str, CudaIndices<'_>)> = run
+            .indices
+            .iter()
+            .map(|(name, rows)| (*name, CudaIndices::Host(&places[..rows.len()])))
+            .collect();
         let Run { rows, seed, step, row_offset, .. } = *run;
         let (inputs, data, indices) = (&inputs, &data, &indices);
         let run = CudaRun { rows, inputs, kept, data, indices, seed, step, row_offset };

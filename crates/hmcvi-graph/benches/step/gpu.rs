@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use hmcvi_graph::Program;
 use hmcvi_graph::cuda::{
     CudaData, CudaDevice, CudaExecutable, CudaIndex, CudaIndices, CudaOptions, CudaRun, CudaStore, Precision,
 };
+use hmcvi_graph::{DataSet, Program};
 
 use crate::{Arguments, Peer, images, index, least, median, model, ratios};
 
@@ -121,7 +121,7 @@ impl Ours {
     fn new(arguments: &Arguments, device: &CudaDevice, executable: CudaExecutable) -> Self {
         Ours {
             store: CudaStore::upload(device, &model::initial_store(arguments.sizes)).unwrap(),
-            images: CudaData::upload(device, &images(arguments.sizes)).unwrap(),
+            images: CudaData::upload(device, DataSet::Bytes(&images(arguments.sizes))).unwrap(),
             index: CudaIndex::upload(device, &index(executable.rows())).unwrap(),
             executable,
             step: 0,

@@ -17,7 +17,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
-use hmcvi_graph::{CpuOptions, Executable, Run, Store};
+use hmcvi_graph::{CpuOptions, DataSet, Executable, Run, Store};
 use model::Sizes;
 use plain_products::plain_products;
 
@@ -269,7 +269,7 @@ impl Ours {
         let run = Run {
             rows: self.index.len(),
             inputs: &[("learning_rate", &[1e-4]), ("count", &[self.step as f32])],
-            data: &[("images", &self.images)],
+            data: &[("images", DataSet::Bytes(&self.images))],
             indices: &[("batch", &self.index)],
             seed: 7,
             step: self.step,

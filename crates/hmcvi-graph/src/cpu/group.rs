@@ -293,10 +293,7 @@ impl<T: Real> Run<'_, T> {
                     }
                     Source::Gather { data, index } => {
                         let place = *memory.indices[index].add(self.frame.first_row + row + r) as usize;
-                        let from = memory.data[data].add(place * cols);
-                        for j in 0..cols {
-                            *to.add(j) = T::from_byte(*from.add(j));
-                        }
+                        memory.data[data].read(place, std::slice::from_raw_parts_mut(to, cols));
                     }
                     Source::Draw(draw, stream) => {
                         let row = memory.row_offset + (self.frame.first_row + row + r) as u64;

@@ -1,7 +1,56 @@
 //! Say where everything is in memory while a program runs.
 
+use crate::data::{DataSet, SparseRows};
 use crate::plan::{Base, Plan, View};
 use crate::real::Real;
+
+/// Where a data set is.
+#[derive(Clone, Copy)]
+pub(super) enum Data {
+    Bytes(*const u8),
+    Values(*const f32),
+    Sparse(*const SparseRows),
+}
+
+impl From<DataSet<'_>> for Data {
+    fn from(data: DataSet<'_>) -> Self {
+        match data {
+            DataSet::Bytes(bytes) => Data::Bytes(bytes.as_ptr()),
+            DataSet::Values(values) => Data::Values(values.as_ptr()),
+            DataSet::Sparse(rows) => Data::Sparse(rows),
+        }
+    }
+}
+
+impl Data {
+    /// Copies a row.
+    ///
+    /// # Safety
+    /// The data set must have that row and as many columns as there is room for.
+    #[inline(always)]
+    pub(super) unsafe fn read<T: Real>(self, row: usize, to: &mut [T]) {
+        let cols = to.len();
+        let wide = |x: f32| T::from_f64(x.into());
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            match self {
+                Data::Bytes(bytes) => {
+                    let from = std::slice::from_raw_parts(bytes.add(row * cols), cols);
+                    to.iter_mut().zip(from).for_each(|(to, x)| *to = T::from_byte(*x));
+                }
+                Data::Values(values) => {
+                    let from = std::slice::from_raw_parts(values.add(row * cols), cols);
+                    to.iter_mut().zip(from).for_each(|(to, x)| *to = wide(*x));
+                }
+                Data::Sparse(rows) => {
+                    to.fill(T::default());
+                    let (columns, values) = (*rows).row(row);
+                    columns.iter().zip(values).for_each(|(column, x)| to[*column as usize] = wide(*x));
+                }
+            }
+        }
+    }
+}
 
 /// Memory of one run, shared by all workers.
 ///
@@ -12,7 +61,7 @@ pub(super) struct Memory<T> {
     pub(super) parameters: Vec<*mut T>,
     pub(super) constants: Vec<*const T>,
     pub(super) outputs: Vec<*mut T>,
-    pub(super) data: Vec<*const u8>,
+    pub(super) data: Vec<Data>,
     pub(super) indices: Vec<*const u32>,
     pub(super) fixed: *mut T,
     pub(super) fixed_offsets: Vec<usize>,
@@ -65,7 +114,7 @@ impl<T: Real> Memory<T> {
             parameters: vec![std::ptr::null_mut(); plan.parameters.len()],
             constants: Vec::with_capacity(plan.constants.len()),
             outputs: vec![std::ptr::null_mut(); plan.outputs.len()],
-            data: vec![std::ptr::null(); plan.data.len()],
+            data: vec![Data::Bytes(std::ptr::null()); plan.data.len()],
             indices: vec![std::ptr::null(); plan.indices.len()],
             fixed: std::ptr::null_mut(),
             fixed_offsets: plan.fixed_offsets.clone(),

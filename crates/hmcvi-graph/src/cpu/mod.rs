@@ -24,8 +24,9 @@ use self::memory::{Frame, Memory};
 use self::pool::Pool;
 use self::prepare::{PackTask, Prepared, Wave, prepare, sums_scratch};
 use self::steps::{Engine, Worker};
+use crate::data::DataSet;
 use crate::error::RunError;
-use crate::plan::{Named, Plan, Program, RowStage, Source, Stage, Step};
+use crate::plan::{Named, Plan, Program, RowStage, Stage, Step};
 use crate::real::Real;
 use crate::shape::Rows;
 use crate::store::Store;
@@ -59,8 +60,8 @@ pub struct Run<'r, T> {
     pub rows: usize,
     /// Values of the inputs, by name.
     pub inputs: &'r [(&'r str, &'r [T])],
-    /// Data sets of bytes, by name.
-    pub data: &'r [(&'r str, &'r [u8])],
+    /// Data sets, by name.
+    pub data: &'r [(&'r str, DataSet<'r>)],
     /// Indices into data sets, by name, one for each row of the batch.
     pub indices: &'r [(&'r str, &'r [u32])],
     /// Seed of the random draws.
@@ -297,19 +298,11 @@ impl<T: Real> Executable<T> {
             memory.indices[i] = values.as_ptr();
         }
         for (i, data) in plan.data.iter().enumerate() {
-            let bytes = find("data set", &data.name, run.data)?;
-            let rows = bytes.len() / data.shape.cols;
-            check_size("data set", &data.name, bytes.len(), rows * data.shape.cols)?;
-            memory.data[i] = bytes.as_ptr();
-        }
-        for (data, index) in gathers(plan) {
-            let bytes = find("data set", &plan.data[data].name, run.data)?;
-            let rows = bytes.len() / plan.data[data].shape.cols;
-            let values = find("index", &plan.indices[index], run.indices)?;
-            if let Some(&row) = values.iter().find(|&&row| row as usize >= rows) {
-                let (index, data) = (plan.indices[index].to_string(), plan.data[data].name.to_string());
-                return Err(RunError::IndexOutOfRange { index, data, row, rows });
-            }
+            let given = find("data set", &data.name, run.data)?;
+            let index = &plan.indices[data.index];
+            let largest = find("index", index, run.indices)?.iter().copied().max();
+            data.check_index(index, largest, data.rows(given.extent())?)?;
+            memory.data[i] = given.into();
         }
         for (i, parameter) in plan.parameters.iter().enumerate() {
             let shape = [parameter.shape.fixed_rows(), parameter.shape.cols];
@@ -391,17 +384,6 @@ fn shards(rows: usize, options: &CpuOptions) -> usize {
     let few = if rows >= 16 { 2 } else { 1 };
     let most = (rows / SHARD_ROWS).max(few).min(options.shards);
     1 << most.ilog2()
-}
-
-/// Data sets with the indices that pick their rows.
-pub(crate) fn gathers(plan: &Plan) -> impl Iterator<Item = (usize, usize)> + '_ {
-    let rows = plan.stages.iter().filter_map(|s| if let Stage::Rows(rows) = s { Some(rows) } else { None });
-    let groups =
-        rows.flat_map(|r| &r.steps).filter_map(|s| if let Step::Group(g) = s { Some(g) } else { None });
-    groups.flat_map(|g| &g.sources).filter_map(|s| match s {
-        Source::Gather { data, index } => Some((*data, *index)),
-        _ => None,
-    })
 }
 
 /// What is given under a name.

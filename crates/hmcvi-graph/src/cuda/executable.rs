@@ -14,7 +14,7 @@ use super::error::CudaError;
 use super::layout::{Area, Bases, FIRST_POINTER, RUN_WORDS, Tiling, history, small_inputs};
 use super::memory::{CudaStore, address};
 use super::{CudaIndices, CudaOptions, CudaRun, Precision};
-use crate::cpu::{check_size, find, gathers};
+use crate::cpu::{check_size, find};
 use crate::error::RunError;
 use crate::plan::{Named, Plan};
 
@@ -254,8 +254,12 @@ impl CudaExecutable {
         }
         for (i, data) in plan.data.iter().enumerate() {
             let given = find("data set", &data.name, run.data)?;
-            let rows = given.len() / data.shape.cols;
-            check_size("data set", &data.name, given.len(), rows * data.shape.cols)?;
+            let index = &plan.indices[data.index];
+            let largest = match find("index", index, run.indices)? {
+                CudaIndices::Host(values) => values.iter().copied().max(),
+                CudaIndices::Device(index, _) => index.largest(),
+            };
+            data.check_index(index, largest, data.rows(given.extent())?)?;
             words.0[FIRST_POINTER + i] = given.address();
         }
         for (i, name) in plan.indices.iter().enumerate() {
@@ -273,18 +277,6 @@ impl CudaExecutable {
                     index.address(first)
                 }
             };
-        }
-        for (data, index) in gathers(plan) {
-            let (data, index) = (&plan.data[data], &plan.indices[index]);
-            let rows = find("data set", &data.name, run.data)?.len() / data.shape.cols;
-            let largest = match find("index", index, run.indices)? {
-                CudaIndices::Host(values) => values.iter().copied().max(),
-                CudaIndices::Device(index, _) => index.largest(),
-            };
-            if let Some(row) = largest.filter(|&row| row as usize >= rows) {
-                let (index, data) = (index.to_string(), data.name.to_string());
-                return Err(RunError::IndexOutOfRange { index, data, row, rows }.into());
-            }
         }
         for parameter in &plan.parameters {
             store.expect(&parameter.name, [parameter.shape.fixed_rows(), parameter.shape.cols])?;

@@ -7,7 +7,10 @@ use cudarc::driver::{CudaSlice, DevicePtr, DeviceRepr};
 
 use super::device::CudaDevice;
 use super::error::CudaError;
+use crate::cpu::find;
+use crate::data::{DataSet, Extent};
 use crate::error::RunError;
+use crate::plan::Program;
 use crate::store::{Store, Tensor};
 
 /// Address of memory on the device.
@@ -79,28 +82,100 @@ impl CudaStore {
     }
 }
 
-/// A data set of bytes on the device, which runs on all of its queues may share. It must be kept until they are done.
+/// A data set on the device, which runs on all of its queues may share. It must be kept until they are done.
 pub struct CudaData {
     device: CudaDevice,
-    bytes: CudaSlice<u8>,
+    memory: DataMemory,
+    extent: Extent,
+}
+
+enum DataMemory {
+    Bytes(CudaSlice<u8>),
+    /// What `Table` points to in the kernels, and that.
+    Values {
+        table: CudaSlice<u64>,
+        _values: CudaSlice<f32>,
+        _places: Option<(CudaSlice<u64>, CudaSlice<u32>)>,
+    },
 }
 
 impl CudaData {
-    /// Copies a data set to the device.
-    pub fn upload(device: &CudaDevice, bytes: &[u8]) -> Result<Self, CudaError> {
-        let bytes = device.copy(bytes)?;
+    /// Copies a data set to the device. Sparse rows take the memory of the values that are not zero.
+    pub fn upload(device: &CudaDevice, data: DataSet<'_>) -> Result<Self, CudaError> {
+        let memory = match data {
+            DataSet::Bytes(bytes) => DataMemory::Bytes(device.copy(bytes)?),
+            DataSet::Values(values) => table(device, values, None)?,
+            DataSet::Sparse(rows) => {
+                let (starts, columns, values) = rows.parts();
+                let starts: Vec<u64> = starts.iter().map(|&start| start as u64).collect();
+                table(device, values, Some((device.copy(&starts)?, copy_some(device, columns)?)))?
+            }
+        };
         // Other queues do not wait for this one.
         device.synchronise()?;
-        Ok(CudaData { device: device.clone(), bytes })
+        Ok(CudaData { device: device.clone(), memory, extent: data.extent() })
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.bytes.len()
+    /// Copies those rows of a data set that a run of the program picks: its indices are `0, 1, 2, …` then.
+    pub fn upload_rows(
+        device: &CudaDevice,
+        program: &Program,
+        name: &str,
+        data: DataSet<'_>,
+        indices: &[(&str, &[u32])],
+    ) -> Result<Self, CudaError> {
+        let plan = &program.plan;
+        let missing = || RunError::Missing { kind: "data set", name: name.into() };
+        let gathered = plan.data.iter().find(|d| *d.name == *name).ok_or_else(missing)?;
+        let (index, cols) = (&plan.indices[gathered.index], gathered.cols);
+        let rows = find("index", index, indices)?;
+        gathered.check_index(index, rows.iter().copied().max(), gathered.rows(data.extent())?)?;
+        let starts = rows.iter().map(|&row| row as usize * cols);
+        match data {
+            DataSet::Bytes(bytes) => {
+                let picked: Vec<u8> = starts.flat_map(|at| &bytes[at..at + cols]).copied().collect();
+                Self::upload(device, DataSet::Bytes(&picked))
+            }
+            DataSet::Values(values) => {
+                let picked: Vec<f32> = starts.flat_map(|at| &values[at..at + cols]).copied().collect();
+                Self::upload(device, DataSet::Values(&picked))
+            }
+            DataSet::Sparse(sparse) => Self::upload(device, DataSet::Sparse(&sparse.pick(rows))),
+        }
     }
 
+    pub(super) fn extent(&self) -> Extent {
+        self.extent
+    }
+
+    /// Address of the bytes, or of the table that describes the values.
     pub(super) fn address(&self) -> u64 {
-        address(&self.device, &self.bytes)
+        match &self.memory {
+            DataMemory::Bytes(bytes) => address(&self.device, bytes),
+            DataMemory::Values { table, .. } => address(&self.device, table),
+        }
     }
+}
+
+/// A copy with room for one value at least: the driver has no memory without size.
+fn copy_some<T: DeviceRepr + Default>(device: &CudaDevice, values: &[T]) -> Result<CudaSlice<T>, CudaError> {
+    let one = [T::default()];
+    device.copy(if values.is_empty() { &one } else { values })
+}
+
+/// Values on the device, with starts of rows and columns if they are sparse.
+fn table(
+    device: &CudaDevice,
+    values: &[f32],
+    places: Option<(CudaSlice<u64>, CudaSlice<u32>)>,
+) -> Result<DataMemory, CudaError> {
+    let values = copy_some(device, values)?;
+    let [starts, columns] = match &places {
+        None => [0, 0],
+        Some((starts, columns)) => [address(device, starts), address(device, columns)],
+    };
+    let table = device.copy(&[address(device, &values), starts, columns])?;
+    Ok(DataMemory::Values { table, _values: values, _places: places })
 }
 
 /// Indices on the device, such as the permutation of an epoch.

@@ -99,7 +99,7 @@ pub struct CudaRun<'r> {
     /// Inputs that are what they were in the last run, which had as many rows: they are not copied again, and need
     /// not be given.
     pub kept: &'r [&'r str],
-    /// Data sets of bytes, by name.
+    /// Data sets, by name.
     pub data: &'r [(&'r str, &'r CudaData)],
     /// Indices into data sets, by name, one for each row of the batch.
     pub indices: &'r [(&'r str, CudaIndices<'r>)],

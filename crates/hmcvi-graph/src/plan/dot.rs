@@ -13,7 +13,7 @@ impl Program {
         for (id, node) in self.plan.nodes.iter().enumerate() {
             let detail = match &node.op {
                 Op::Input(name) | Op::Parameter(name) => format!(" {name}"),
-                Op::Gather { data, index } => format!(" {data}[{index}]"),
+                Op::Gather { data, index, .. } => format!(" {data}[{index}]"),
                 Op::Scalar(bits) => format!(" {}", f64::from_bits(*bits)),
                 Op::Unary(Unary::Polygamma(order)) => format!(" {order}"),
                 Op::Draw(_, stream) => format!(" {stream}"),

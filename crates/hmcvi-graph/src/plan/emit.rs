@@ -7,6 +7,7 @@ use super::fuse::{self, FINAL, Fusion, Key, Members};
 use super::group::GroupBuilder;
 use super::stages::{Analysis, Summand, is_given};
 use super::{Base, Block, Group, Named, Pack, Root, Sink, Source, Step, Term, View};
+use crate::data::{DataKind, Gathered};
 use crate::graph::{Node, NodeId};
 use crate::op::{Op, Transpose};
 use crate::shape::Shape;
@@ -20,9 +21,31 @@ const TERMS_TOGETHER: usize = 4;
 pub(super) struct Leaves {
     pub(super) inputs: Vec<Named>,
     pub(super) parameters: Vec<Named>,
-    pub(super) data: Vec<Named>,
+    pub(super) data: Vec<Gathered>,
     pub(super) indices: Vec<Arc<str>>,
     pub(super) outputs: Vec<Named>,
+}
+
+impl Leaves {
+    /// Places of a data set and of its index.
+    pub(super) fn gathered(
+        &mut self,
+        name: &Arc<str>,
+        index: &Arc<str>,
+        cols: usize,
+        kind: DataKind,
+    ) -> (usize, usize) {
+        if let Some(known) = self.data.iter().position(|d| d.name == *name) {
+            return (known, self.data[known].index);
+        }
+        let known = self.indices.iter().position(|n| n == index);
+        let index = known.unwrap_or_else(|| {
+            self.indices.push(index.clone());
+            self.indices.len() - 1
+        });
+        self.data.push(Gathered { name: name.clone(), cols, kind, index });
+        (self.data.len() - 1, index)
+    }
 }
 
 pub(super) struct Emitter<'a> {
@@ -43,7 +66,7 @@ pub(super) struct Emitter<'a> {
 type Placed = ((Key, usize), Step);
 
 /// Finds a name in a list, adding it if it is new.
-pub(super) fn place(list: &mut Vec<Named>, name: &Arc<str>, shape: Shape) -> usize {
+fn place(list: &mut Vec<Named>, name: &Arc<str>, shape: Shape) -> usize {
     list.iter().position(|n| n.name == *name).unwrap_or_else(|| {
         list.push(Named::new(name, shape));
         list.len() - 1

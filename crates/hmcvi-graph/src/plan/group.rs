@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::emit::{Emitter, place};
+use super::emit::Emitter;
 use super::fuse::{Fusion, Key, Members};
 use super::{Group, Instruction, Sink, Source, Value};
 use crate::graph::{Node, NodeId};
@@ -100,14 +100,9 @@ impl<'e, 'a> GroupBuilder<'e, 'a> {
             (Op::Binary(f), &[a, b]) => Instruction::Binary(*f, a, b),
             (Op::Select, &[c, a, b]) => Instruction::Select(c, a, b),
             (Op::Draw(draw, stream), _) => return self.source(Source::Draw(*draw, *stream)),
-            (Op::Gather { data, index }, _) => {
+            (Op::Gather { data, index, kind }, _) => {
                 let leaves = &mut self.emitter.leaves;
-                let data = place(&mut leaves.data, data, node.shape);
-                let known = leaves.indices.iter().position(|n| n == index);
-                let index = known.unwrap_or_else(|| {
-                    leaves.indices.push(index.clone());
-                    leaves.indices.len() - 1
-                });
+                let (data, index) = leaves.gathered(data, index, node.shape.cols, *kind);
                 return self.source(Source::Gather { data, index });
             }
             (other, _) => unreachable!("{} is not element-wise", other.name()),

@@ -16,6 +16,7 @@ pub use listing::Cost;
 
 use std::sync::Arc;
 
+use crate::data::Gathered;
 use crate::error::CompileError;
 use crate::expr::Expr;
 use crate::graph::{Graph, Node, NodeId};
@@ -113,7 +114,7 @@ impl Program {
 
     /// Columns of a data set that it reads.
     pub fn data_cols(&self, name: &str) -> Option<usize> {
-        self.plan.data.iter().find(|d| *d.name == *name).map(|d| d.shape.cols)
+        self.plan.data.iter().find(|d| *d.name == *name).map(|d| d.cols)
     }
 }
 
@@ -130,8 +131,7 @@ pub(crate) struct Plan {
     pub(crate) constants: Vec<Arc<[f64]>>,
     pub(crate) inputs: Vec<Named>,
     pub(crate) parameters: Vec<Named>,
-    /// Data sets of bytes; the shape gives their columns.
-    pub(crate) data: Vec<Named>,
+    pub(crate) data: Vec<Gathered>,
     pub(crate) indices: Vec<Arc<str>>,
     pub(crate) outputs: Vec<Named>,
     pub(crate) targets: Vec<Target>,
@@ -144,6 +144,7 @@ pub(crate) struct Plan {
     pub(crate) stages: Vec<Stage>,
 }
 
+#[cfg(feature = "cuda")]
 impl Plan {
     /// All groups of element-wise instructions.
     pub(crate) fn groups(&self) -> impl Iterator<Item = &Group> {

@@ -4,7 +4,7 @@
 #[path = "../../benches/step/model.rs"]
 pub mod model;
 
-use hmcvi_graph::{CpuOptions, Executable, Program, Real, Run, Store};
+use hmcvi_graph::{CpuOptions, DataSet, Executable, Program, Real, Run, Store};
 
 use crate::common::Draws;
 use model::Sizes;
@@ -58,7 +58,7 @@ impl<T: Real> Trainer<T> {
         let run = Run {
             rows,
             inputs: &[("learning_rate", &rate), ("count", &count)],
-            data: &[("images", &self.images)],
+            data: &[("images", DataSet::Bytes(&self.images))],
             indices: &[("batch", &self.batch[..rows])],
             seed: 42,
             step: self.step,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hmcvi_graph::{Graph, Run, Shape, Store};
+use hmcvi_graph::{DataSet, Graph, Run, Shape, Store};
 
 use super::EvalError;
 use crate::config::RunSpec;
@@ -101,7 +101,7 @@ impl BoundEvaluator {
         for (i, rows) in rows.chunks(ROWS).enumerate() {
             let run = Run {
                 rows: rows.len(),
-                data: &[("images", images)],
+                data: &[("images", DataSet::Bytes(images))],
                 indices: &[("batch", rows)],
                 seed,
                 step: draw,

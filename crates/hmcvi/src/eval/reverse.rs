@@ -3,7 +3,7 @@
 //! The densities of the reverse models are terms of the bound, and any density keeps it one. So models that are fitted to the
 //! draws of a single image, and scored on other draws, tell what better networks would add at least.
 
-use hmcvi_graph::{Graph, Run, Shape, Store};
+use hmcvi_graph::{DataSet, Graph, Run, Shape, Store};
 use serde::{Deserialize, Serialize};
 
 use super::EvalError;
@@ -101,7 +101,7 @@ impl ReverseFitter {
         for part in 0..FITTED + SCORED {
             let run = Run {
                 rows: ROWS,
-                data: &[("images", images)],
+                data: &[("images", DataSet::Bytes(images))],
                 indices: &[("batch", &[image; ROWS])],
                 seed,
                 step: u64::from(image),

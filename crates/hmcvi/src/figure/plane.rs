@@ -1,6 +1,6 @@
 //! Look at a latent plane: energies of one image, decoded means, and the ways of chains.
 
-use hmcvi_graph::{Graph, Run};
+use hmcvi_graph::{DataSet, Graph, Run};
 use hmcvi_record::figure::{ChainPath, Field, Mosaic, Picture, Point};
 
 use super::{FigureError, PlaneModel};
@@ -41,7 +41,7 @@ impl Energies {
             let run = Run {
                 rows: points.len(),
                 inputs: &[("z", &z)],
-                data: &[("images", &self.image)],
+                data: &[("images", DataSet::Bytes(&self.image))],
                 indices: &[("batch", &rows[..points.len()])],
                 ..Run::default()
             };
@@ -101,8 +101,13 @@ pub(super) fn paths(
     }
     let mut runner: Runner<f32> = model.device.prepare(&program.compile()?, count)?;
     let rows = vec![0u32; count];
-    let run =
-        Run { rows: count, data: &[("images", image)], indices: &[("batch", &rows)], seed, ..Run::default() };
+    let run = Run {
+        rows: count,
+        data: &[("images", DataSet::Bytes(image))],
+        indices: &[("batch", &rows)],
+        seed,
+        ..Run::default()
+    };
     runner.run(model.store, &run)?;
     let place = |name: &str, row: usize| -> Point {
         let all = runner.output(name).expect("the program has this output");

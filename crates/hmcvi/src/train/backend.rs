@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use hmcvi_graph::{Executable, Program, Run, Store};
+use hmcvi_graph::{DataSet, Executable, Program, Run, Store};
 
 use super::trainer::TrainError;
 use crate::data::Dataset;
@@ -248,7 +248,7 @@ impl OnCpu {
         let run = Run {
             rows: part.len(),
             inputs: &[("learning_rate", &[rate as f32])],
-            data: &[("images", self.data.train().bytes())],
+            data: &[("images", DataSet::Bytes(self.data.train().bytes()))],
             indices: &[("batch", &self.order[part])],
             seed: self.seeds.0,
             step,
@@ -262,7 +262,7 @@ impl OnCpu {
     fn look(&mut self, draw: usize, part: Range<usize>) -> Result<(), TrainError> {
         let run = Run {
             rows: part.len(),
-            data: &[("images", &self.validation[draw])],
+            data: &[("images", DataSet::Bytes(&self.validation[draw]))],
             indices: &[("batch", &self.all[part.clone()])],
             seed: self.seeds.1,
             step: draw as u64,
@@ -317,14 +317,15 @@ impl OnCuda {
         let options = |rows| CudaOptions { history: HISTORY, ..cuda.options(rows) };
         let all: Vec<u32> = (0..parts.data.validation().len() as u32).collect();
         let averaging = parts.averaging.map(|program| program.on_cuda(&device, &cuda.options(1)));
-        let validation = parts.validation.iter().map(|bytes| CudaData::upload(&device, bytes));
+        let validation =
+            parts.validation.iter().map(|bytes| CudaData::upload(&device, DataSet::Bytes(bytes)));
         Ok(OnCuda {
             training: parts.training.on_cuda(&device, &options(parts.rows.0))?,
             evaluation: parts.evaluation.on_cuda(&device, &options(parts.rows.1))?,
             averaging: averaging.transpose()?,
             store: CudaStore::upload(&device, store)?,
             kept: CudaStore::upload(&device, store)?,
-            images: CudaData::upload(&device, parts.data.train().bytes())?,
+            images: CudaData::upload(&device, DataSet::Bytes(parts.data.train().bytes()))?,
             validation: validation.collect::<Result<_, _>>()?,
             order: CudaIndex::upload(&device, &all)?,
             all: CudaIndex::upload(&device, &all)?,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use hmcvi_graph::random::Key;
-use hmcvi_graph::{CompileError, Graph, Run, RunError, Store};
+use hmcvi_graph::{CompileError, DataSet, Graph, Run, RunError, Store};
 use hmcvi_record::{Epoch, PartialEpoch};
 
 use super::adam::add_adam_state;
@@ -448,7 +448,7 @@ fn begin_chain(
     let found = first_chain::find(program, store, batches.len(), spec.chain, |program, store, b| {
         let run = Run {
             rows: batches[b].len(),
-            data: &[("images", data.train().bytes())],
+            data: &[("images", DataSet::Bytes(data.train().bytes()))],
             indices: &[("batch", batches[b])],
             seed: spec.seed,
             // Numbers far above those of training.

@@ -8,6 +8,7 @@ use super::element::{Element, When, draw};
 use super::hazards::{Access, Place, Share};
 use super::rows::RowPlaces;
 use crate::cuda::layout::Area;
+use crate::data::DataKind;
 use crate::plan::{Base, Group, Sink, Source, Value, View};
 
 /// Pointers that a step is given, and the text that finds them.
@@ -100,9 +101,18 @@ impl Writer<'_> {
                 }
                 Source::Gather { data, index } => {
                     let given = |base| Argument::Address { base, offset: 0 };
-                    parameters.add("const unsigned char*", &format!("p{v}"), given(self.bases.data(data)));
+                    let (kind, read) = match self.plan.data[data].kind {
+                        DataKind::Bytes => (
+                            "const unsigned char*",
+                            format!("(float)p{v}[(size_t)i{v}[given] * {cols} + col]"),
+                        ),
+                        DataKind::Values => {
+                            ("const Table*", format!("table_value(p{v}, i{v}[given], {cols}, col)"))
+                        }
+                    };
+                    parameters.add(kind, &format!("p{v}"), given(self.bases.data(data)));
                     parameters.add("const u32*", &format!("i{v}"), given(self.bases.index(index)));
-                    format!("(float)p{v}[(size_t)i{v}[given] * {cols} + col]")
+                    read
                 }
                 Source::Draw(kind, stream) => draw(kind, stream, "x.first + row", "col"),
                 Source::Literal(_) | Source::BatchSize => continue,

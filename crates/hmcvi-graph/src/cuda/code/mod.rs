@@ -16,6 +16,7 @@ use std::fmt::Write;
 
 use self::functions::Functions;
 use super::layout::{Bases, RUN_WORDS, Tiling};
+use crate::data::DataKind;
 use crate::op::Unary;
 use crate::plan::{Instruction, Plan, Stage};
 
@@ -117,6 +118,9 @@ pub(super) fn write(plan: &Plan, tiling: Tiling, shared: usize, processors: usiz
     source.push_str(include_str!("../kernels/common.cu"));
     if uses_gamma(plan) {
         source.push_str(include_str!("../kernels/gamma.cu"));
+    }
+    if plan.data.iter().any(|data| data.kind == DataKind::Values) {
+        source.push_str(include_str!("../kernels/table.cu"));
     }
     source.push_str(include_str!("../kernels/rows.cu"));
     source.push_str(include_str!("../kernels/sums.cu"));
