@@ -29,7 +29,8 @@ const HALF_LOG_TAU_LESS_HALF: f64 = 0.418_938_533_204_672_7;
 pub(crate) fn lgamma_f64(x: f64) -> f64 {
     let is_small = x < 8.0;
     let (product, _) = rising::<f64, 8>(x);
-    let y = stirling::<f64, 8>(if is_small { x + 8.0 } else { x });
+    let z = if is_small { x + 8.0 } else { x };
+    let y = stirling::<f64, 8>(z, z.ln());
     unless_negative(x, y - if is_small { product.ln() } else { 0.0 })
 }
 
@@ -41,7 +42,8 @@ pub(crate) fn lgamma_f32(x: f32) -> f32 {
     let (t, a) = if x < 1.5 { (t, a) } else { (x - 2.0, 1.0) };
     let (t, a) = if x < 2.5 { (t, a) } else { (x - 3.0, x - 1.0) };
     let (t, a) = if x < 3.5 { (t, a) } else { (x - 4.0, (x - 1.0) * (x - 2.0)) };
-    let log = Real::log(a);
+    let is_small = x < 4.5;
+    let log = Real::log(if is_small { a } else { x });
     // log Γ(2 + t) = t Q(t); Q fitted for least error, 1.7e-8 of it.
     let q = polynomial(
         t,
@@ -59,15 +61,15 @@ pub(crate) fn lgamma_f32(x: f32) -> f32 {
         ],
     );
     let near = t.mul_add(q, if x < 1.5 { -log } else { log });
-    unless_negative(x, if x < 4.5 { near } else { stirling::<f32, 4>(x) })
+    unless_negative(x, if is_small { near } else { stirling::<f32, 4>(x, log) })
 }
 
-/// Stirling's series for `log Γ(z)`.
+/// Stirling's series for `log Γ(z)`, given `log z`.
 #[inline(always)]
-fn stirling<T: Real, const S: usize>(z: T) -> T {
+fn stirling<T: Real, const S: usize>(z: T, log: T) -> T {
     let r = number::<T>(1.0) / z;
     // (z - ½) log z - z + ½ log 2π, so written that it is infinite only where the result is.
-    let main = (z - number(0.5)) * (z.log() - number(1.0)) + number(HALF_LOG_TAU_LESS_HALF);
+    let main = (z - number(0.5)) * (log - number(1.0)) + number(HALF_LOG_TAU_LESS_HALF);
     r.fma(series::<T, S>(r * r, |k| BERNOULLI[k - 1] / (2 * k * (2 * k - 1)) as f64), main)
 }
 
@@ -140,7 +142,8 @@ fn series<T: Real, const S: usize>(w: T, coefficient: impl Fn(usize) -> f64) -> 
 #[inline(always)]
 fn factorial_over_power<T: Real>(n: u32, r: T) -> T {
     let mut y = r;
-    for j in 1..=n {
+    // Loops over inclusive ranges are not unrolled.
+    for j in 1..n + 1 {
         y = y * (r * number(j.into()));
     }
     y
