@@ -4,7 +4,7 @@ use hmcvi_record as record;
 use serde::{Deserialize, Serialize};
 
 use super::blocks::Blocks;
-use super::{Evaluate, EvaluationResult, Phase, finite_estimate};
+use super::{EvaluationResult, Evaluator, Phase, finite_estimate};
 use crate::eval::annealing::{Annealer, AnnealingOptions, AnnealingSchedule, AnnealingStart};
 use crate::eval::bidirectional::{Sandwich, sandwich, simulate};
 use crate::eval::{EvalError, WeightSummary, Weights};

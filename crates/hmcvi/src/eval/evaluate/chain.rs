@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hmcvi_record::UsedDimensions;
 use serde::{Deserialize, Serialize};
 
-use super::{Evaluate, Phase, means_of_images, stop};
+use super::{Evaluator, Phase, means_of_images, stop};
 use crate::eval::{Bounds, EvalError};
 use crate::vi::Dropped;
 

@@ -2,7 +2,7 @@
 
 use hmcvi_record as record;
 
-use super::{Evaluate, EvaluationResult, Phase, finite_estimate, means_of_images};
+use super::{EvaluationResult, Evaluator, Phase, finite_estimate, means_of_images};
 use crate::eval::EvalError;
 use crate::eval::quadrature::{Integral, Quadrature, QuadratureOptions};
 

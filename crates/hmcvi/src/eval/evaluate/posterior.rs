@@ -4,7 +4,7 @@ use hmcvi_record as record;
 use hmcvi_record::{EnergyHistogram, Estimate};
 use serde::{Deserialize, Serialize};
 
-use super::{Evaluate, Phase, finite_estimate};
+use super::{Evaluator, Phase, finite_estimate};
 use crate::eval::EvalError;
 use crate::eval::posterior::{Distance, PosteriorOptions, PosteriorSampler, Reference};
 

@@ -3,7 +3,7 @@
 use hmcvi_record as record;
 use hmcvi_record::Estimate;
 
-use super::{Evaluate, Phase, finite_estimate};
+use super::{Evaluator, Phase, finite_estimate};
 use crate::eval::EvalError;
 use crate::eval::reverse::{ReverseFit, ReverseFitter};
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 use hmcvi_graph::Store;
 use hmcvi_record as record;
 
-use super::{Evaluate, EvaluationResult, ImportanceOptions, Phase, finite_estimate, means_of_images};
+use super::{EvaluationResult, Evaluator, ImportanceOptions, Phase, finite_estimate, means_of_images};
 use crate::device::Device;
 use crate::eval::importance::{ImportanceSampler, Proposal};
 use crate::eval::{EvalError, WeightSummary};
