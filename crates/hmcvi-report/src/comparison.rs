@@ -2,6 +2,7 @@
 
 use hmcvi_record::{ComparedRun, Comparison, Difference, Estimate};
 
+use crate::counted;
 use crate::table::{Align, Table};
 
 /// The table, and how the errors of differences were found.
@@ -65,7 +66,9 @@ fn notes(comparison: &Comparison) -> String {
 
 fn evaluated(run: &ComparedRun) -> String {
     match (&run.split, run.images, run.draws) {
-        (Some(split), Some(images), Some(draws)) => format!("{images} {split} images, {draws} draws of each"),
+        (Some(split), Some(images), Some(draws)) => {
+            format!("{}, {} of each", counted(images, &format!("{split} image")), counted(draws, "draw"))
+        }
         _ => format!("not evaluated yet: hmcvi eval {}", run.place),
     }
 }

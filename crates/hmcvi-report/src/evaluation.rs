@@ -4,20 +4,23 @@ use hmcvi_record::{
     Annealing, Bidirectional, Estimate, Evaluation, PosteriorQuality, Quadrature, ReverseQuality,
 };
 
+use crate::counted;
 use crate::table::{Align, Table};
 
 /// The table and what it means. `paper` holds the published bound and negative log-likelihood.
 pub fn evaluation_text(record: &Evaluation, paper: Option<(f64, f64)>) -> String {
-    let mut table = Table::new([
+    let titles = [
         ("nats per image, smaller is better", Align::Left),
         ("here", Align::Right),
         ("standard error", Align::Right),
         ("paper", Align::Right),
-    ]);
+    ];
+    let columns = if paper.is_some() { titles.len() } else { titles.len() - 1 };
+    let mut table = Table::new(titles.into_iter().take(columns));
     let mut add = |name: &str, estimate: &Estimate, published: Option<f64>| {
         let published = published.map_or("-".into(), |v| format!("{v:.2}"));
         let (mean, error) = (format!("{:.2}", -estimate.mean), format!("{:.2}", estimate.standard_error));
-        table.row([name.to_string(), mean, error, published]);
+        table.row([name.to_string(), mean, error, published].into_iter().take(columns));
     };
     add("-log p(x) <= (bound)", &record.bound, paper.map(|p| p.0));
     if let Some(encoder) = &record.encoder_bound {
@@ -34,8 +37,12 @@ pub fn evaluation_text(record: &Evaluation, paper: Option<(f64, f64)>) -> String
         add(&name, &annealing.log_likelihood, None);
     }
     let mut text = format!(
-        "{} {} images, {} draws of each, pixel scale {}, {} checkpoint (epoch {})\n\n{table}\n",
-        record.images, record.split, record.draws, record.pixel_scale, record.checkpoint, record.epoch
+        "{}, {} of each, pixel scale {}, {} checkpoint (epoch {})\n\n{table}\n",
+        counted(record.images, &format!("{} image", record.split)),
+        counted(record.draws, "draw"),
+        record.pixel_scale,
+        record.checkpoint,
+        record.epoch
     );
     if let Some(s) = &record.importance_sampling {
         let scale = match s.proposal_scale {
@@ -60,7 +67,9 @@ pub fn evaluation_text(record: &Evaluation, paper: Option<(f64, f64)>) -> String
     text += &record.bidirectional.as_ref().map_or(String::new(), bidirectional);
     text += &record.posterior.as_ref().map_or(String::new(), posterior);
     text += &record.reverse.as_ref().map_or(String::new(), reverse);
-    let terms: Vec<String> = record.terms.iter().map(|(name, value)| format!("{name} {value:.3}")).collect();
+    // Models without HMC steps have no terms of momenta.
+    let terms = record.terms.iter().filter(|(_, value)| **value != 0.0);
+    let terms: Vec<String> = terms.map(|(name, value)| format!("{name} {value:.3}")).collect();
     text += &format!("terms of the bound: {}\n", terms.join(", "));
     if let Some(d) = record.dimensions {
         text += &format!("{} of {} latent dimensions are used\n", d.used, d.all);

@@ -53,9 +53,13 @@ fn few_images(known: &Known<'_>, e: &Evaluation) -> Option<Finding> {
             "images",
             format!("only {} were evaluated", crate::counted(e.images, "image")),
             "so few say little about the others, and a standard error over so few is itself uncertain",
-            format!("hmcvi eval {} on at least {FEW_IMAGES} images", known.place),
+            more_images(known),
         )
     })
+}
+
+fn more_images(known: &Known<'_>) -> String {
+    format!("`hmcvi eval {}` without --limit, or on data with at least {FEW_IMAGES} images", known.place)
 }
 
 fn dropped(e: &Evaluation) -> Option<Finding> {
@@ -76,7 +80,7 @@ pub(super) fn dimensions(known: &Known<'_>, e: &Evaluation) -> Option<Finding> {
             "dimensions",
             "one image cannot show which latent dimensions are used",
             "whether the latent space has collapsed is unknown",
-            format!("hmcvi eval {} on at least {FEW_IMAGES} images", known.place),
+            more_images(known),
         ));
     };
     let numbers = format!("{} of {} latent dimensions are used", d.used, d.all);
@@ -94,7 +98,7 @@ pub(super) fn dimensions(known: &Known<'_>, e: &Evaluation) -> Option<Finding> {
             "dimensions",
             format!("{numbers} on {}", crate::counted(e.images, "image")),
             "more images may show that the others are used, too",
-            format!("hmcvi eval {} on at least {FEW_IMAGES} images", known.place),
+            more_images(known),
         ),
         _ => remark(
             "dimensions",

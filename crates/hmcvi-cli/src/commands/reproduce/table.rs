@@ -127,7 +127,7 @@ fn fewer_draws(records: &[Record]) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    format!("\nJudged on fewer than {most} draws of each test image: {}.\n", rows.join(", "))
+    format!("\nEvaluated on fewer than {most} draws of each test image: {}.\n", rows.join(", "))
 }
 
 /// A difference and its standard error.
