@@ -1,7 +1,10 @@
 //! Hold an array of bytes with its shape, as the file formats deliver it, and turn it into images or labels.
 
+use super::arrays::Array;
 use super::error::DataError;
 use super::images::Images;
+use super::npy;
+use super::stream::Stream;
 
 /// A dense array of bytes in row-major order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +78,19 @@ impl ByteArray {
             1 => Ok(self.bytes),
             _ => Err(DataError::field(file, "shape", show(&self.shape), "[images]")),
         }
+    }
+}
+
+impl Array for ByteArray {
+    type Rows = Images;
+
+    fn read(stream: Stream<'_>) -> Result<Self, DataError> {
+        npy::read(stream)
+    }
+
+    fn into_rows(self, file: &str, labels: Option<(Self, String)>) -> Result<Images, DataError> {
+        let labels = labels.map(|(labels, file)| labels.into_labels(&file)).transpose()?;
+        self.into_images(file, labels)
     }
 }
 

@@ -2,14 +2,26 @@
 
 use super::array::ByteArray;
 use super::error::DataError;
-use super::images::Images;
 use super::mnist::is_mnist_train;
 use super::remark::{About, Remark};
 use super::split::{Dataset, Split};
-use super::splitting::Splitting;
+use super::splitting::{Rows, Splitting};
+use super::stream::Stream;
+
+/// What a file of one array holds: rows of data, or labels of rows.
+pub(crate) trait Array: Sized {
+    /// What it is turned into.
+    type Rows: Rows;
+    /// Reads a `.npy` file.
+    fn read(stream: Stream<'_>) -> Result<Self, DataError>;
+    /// Joins rows and their labels; each comes with the name of its file.
+    fn into_rows(self, file: &str, labels: Option<(Self, String)>) -> Result<Self::Rows, DataError>;
+}
 
 /// Where named arrays come from: an archive or a folder.
 pub(crate) trait Arrays {
+    /// What one array is read as.
+    type Array: Array;
     /// The place, for messages.
     fn place(&self) -> &str;
     /// How messages write the array called `array`.
@@ -17,7 +29,7 @@ pub(crate) trait Arrays {
     /// The names of all arrays.
     fn names(&self) -> Result<Vec<String>, DataError>;
     /// Reads the array called `array`, if there is one.
-    fn find(&mut self, array: &str) -> Result<Option<ByteArray>, DataError>;
+    fn find(&mut self, array: &str) -> Result<Option<Self::Array>, DataError>;
 }
 
 /// The names that the images and the labels of a split go by, without regard to case; the first found is taken.
@@ -49,36 +61,51 @@ pub(crate) fn assemble(
     name: &str,
     source: &str,
     splitting: Splitting,
-    arrays: &mut dyn Arrays,
+    arrays: &mut impl Arrays<Array = ByteArray>,
 ) -> Result<Dataset, DataError> {
-    let mut search = Search { unused: arrays.names()?, splitting, arrays };
-    let Some(train) = search.images(Split::Train)? else { return Err(search.missing()) };
-    let validation = search.images(Split::Validation)?;
-    let test = search.images(Split::Test)?;
-    let usual = splitting == Splitting::Shuffled && is_mnist_train(&train);
+    let (parts, remark) = parts(splitting, arrays)?;
+    let usual = splitting == Splitting::Shuffled && is_mnist_train(&parts.0);
     let splitting = if usual { Splitting::InOrder } else { splitting };
-    let dataset = Dataset::from_parts(name, source, splitting, (train, validation, test))?;
-    Ok(match search.remark() {
+    let dataset = Dataset::from_parts(name, source, splitting, parts)?;
+    Ok(match remark {
         Some(remark) => dataset.with_remark(remark),
         None => dataset,
     })
 }
 
+/// Training rows, and those for validation and test where there are any.
+pub(crate) type Parts<T> = (T, Option<T>, Option<T>);
+
+/// What the arrays of a place are turned into.
+type RowsOf<A> = <<A as Arrays>::Array as Array>::Rows;
+
+/// The rows of all splits, and what there is to say about arrays that are not used.
+pub(crate) fn parts<A: Arrays>(
+    splitting: Splitting,
+    arrays: &mut A,
+) -> Result<(Parts<RowsOf<A>>, Option<Remark>), DataError> {
+    let mut search = Search { unused: arrays.names()?, splitting, arrays };
+    let Some(train) = search.rows(Split::Train)? else { return Err(search.missing()) };
+    let validation = search.rows(Split::Validation)?;
+    let test = search.rows(Split::Test)?;
+    Ok(((train, validation, test), search.remark()))
+}
+
 /// Whether there are training images under one of the names that `splitting` knows.
-pub(crate) fn has_train(splitting: Splitting, arrays: &mut dyn Arrays) -> bool {
+pub(crate) fn has_train(splitting: Splitting, arrays: &mut impl Arrays) -> bool {
     let Ok(unused) = arrays.names() else { return false };
     let search = Search { unused, splitting, arrays };
     search.name(search.names(Split::Train).images).is_some()
 }
 
 /// What is left to be found.
-struct Search<'a> {
+struct Search<'a, A> {
     unused: Vec<String>,
     splitting: Splitting,
-    arrays: &'a mut dyn Arrays,
+    arrays: &'a mut A,
 }
 
-impl Search<'_> {
+impl<A: Arrays> Search<'_, A> {
     fn names(&self, split: Split) -> Names {
         let names = names(split);
         if self.splitting == Splitting::Earlier { earlier(&names) } else { names }
@@ -94,7 +121,7 @@ impl Search<'_> {
         names.iter().find_map(|known| exact(known).or_else(|| similar(known))).cloned()
     }
 
-    fn images(&mut self, split: Split) -> Result<Option<Images>, DataError> {
+    fn rows(&mut self, split: Split) -> Result<Option<RowsOf<A>>, DataError> {
         let names = self.names(split);
         let Some(name) = self.name(names.images) else { return Ok(None) };
         // `y` belongs to `X` alone: beside `x_train` it may be the labels of anything.
@@ -102,14 +129,14 @@ impl Search<'_> {
         let fits = |labels: &&&str| (**labels == "y") == whole;
         let labels: Vec<&str> = names.labels.iter().filter(fits).copied().collect();
         let labels = match self.name(&labels) {
-            Some(labels) => self.take(&labels)?.map(|found| found.into_labels(&self.arrays.file(&labels))),
+            Some(labels) => self.take(&labels)?.map(|found| (found, self.arrays.file(&labels))),
             None => None,
         };
-        let Some(images) = self.take(&name)? else { return Ok(None) };
-        images.into_images(&self.arrays.file(&name), labels.transpose()?).map(Some)
+        let Some(rows) = self.take(&name)? else { return Ok(None) };
+        rows.into_rows(&self.arrays.file(&name), labels).map(Some)
     }
 
-    fn take(&mut self, array: &str) -> Result<Option<ByteArray>, DataError> {
+    fn take(&mut self, array: &str) -> Result<Option<A::Array>, DataError> {
         self.unused.retain(|name| name != array);
         self.arrays.find(array)
     }
@@ -122,7 +149,7 @@ impl Search<'_> {
         DataError::Missing {
             place: self.arrays.place().to_owned(),
             looked_for: self.names(Split::Train).images.iter().map(|array| self.arrays.file(array)).collect(),
-            next: format!("{found}save the training images under one of these names"),
+            next: format!("{found}save the training {}s under one of these names", RowsOf::<A>::NOUN),
         }
     }
 

@@ -1,17 +1,18 @@
 //! Load any data set from a folder of IDX files or of `.npy` files.
 
+use std::marker::PhantomData;
 use std::path::Path;
 
 use super::array::ByteArray;
-use super::arrays::{self, Arrays};
+use super::arrays::{self, Array, Arrays};
 use super::error::{DataError, name};
 use super::file;
 use super::idx::read_idx;
 use super::images::Images;
 use super::mnist::idx_names;
-use super::npy::read_npy;
 use super::split::{Dataset, Split};
 use super::splitting::Splitting;
+use super::stream::Stream;
 
 /// The first words of the names of a split's IDX files.
 fn idx_stems(split: Split) -> &'static [&'static str] {
@@ -70,21 +71,31 @@ pub(crate) fn has_idx(folder: &Path) -> bool {
 /// # Errors
 /// If the training images are missing, or a file cannot be read or does not fit the others.
 pub fn load_npy_folder(folder: &Path, splitting: Splitting) -> Result<Dataset, DataError> {
-    let mut arrays = NpyFolder { folder, place: name(folder) };
+    let mut arrays = NpyFolder::new(folder);
     arrays::assemble(&folder_name(folder), &name(folder), splitting, &mut arrays)
 }
 
 /// Whether [`load_npy_folder`] would find training images.
 pub(crate) fn has_npy(folder: &Path, splitting: Splitting) -> bool {
-    arrays::has_train(splitting, &mut NpyFolder { folder, place: name(folder) })
+    arrays::has_train(splitting, &mut NpyFolder::<ByteArray>::new(folder))
 }
 
-struct NpyFolder<'a> {
+/// The `.npy` files of a folder, each read as an `A`.
+pub(crate) struct NpyFolder<'a, A> {
     folder: &'a Path,
     place: String,
+    kind: PhantomData<A>,
 }
 
-impl Arrays for NpyFolder<'_> {
+impl<'a, A> NpyFolder<'a, A> {
+    pub(crate) fn new(folder: &'a Path) -> Self {
+        NpyFolder { folder, place: name(folder), kind: PhantomData }
+    }
+}
+
+impl<A: Array> Arrays for NpyFolder<'_, A> {
+    type Array = A;
+
     fn place(&self) -> &str {
         &self.place
     }
@@ -105,8 +116,8 @@ impl Arrays for NpyFolder<'_> {
         Ok(names)
     }
 
-    fn find(&mut self, array: &str) -> Result<Option<ByteArray>, DataError> {
-        file::find(self.folder, &[self.file(array)]).map(|path| read_npy(&path)).transpose()
+    fn find(&mut self, array: &str) -> Result<Option<A>, DataError> {
+        file::find(self.folder, &[self.file(array)]).map(|path| A::read(Stream::open(&path)?)).transpose()
     }
 }
 

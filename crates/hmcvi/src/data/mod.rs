@@ -30,6 +30,7 @@ mod kind;
 mod mnist;
 mod npy;
 mod npy_header;
+mod npy_number;
 mod npy_other;
 mod npz;
 mod remark;

@@ -50,7 +50,8 @@ pub(crate) fn read(mut stream: Stream<'_>) -> Result<ByteArray, DataError> {
     Ok(ByteArray::new(header.shape, bytes)?.boolean())
 }
 
-fn read_header(stream: &mut Stream<'_>) -> Result<Header, DataError> {
+/// Reads everything before the values.
+pub(crate) fn read_header(stream: &mut Stream<'_>) -> Result<Header, DataError> {
     let magic = stream.array::<6>("the magic number")?;
     if &magic != MAGIC {
         let found = hexadecimal(&magic, " ");

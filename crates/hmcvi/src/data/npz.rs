@@ -2,15 +2,15 @@
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek};
+use std::marker::PhantomData;
 use std::path::Path;
 
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use super::array::ByteArray;
+use super::arrays::{Array, Arrays};
 use super::error::{DataError, name};
 use super::file;
-use super::npy;
 use super::stream::{Stream, most_decompressed};
 
 /// An open `.npz` file.
@@ -51,8 +51,8 @@ impl<R: Read + Seek> Npz<R> {
         entries.map(|entry| entry.strip_suffix(".npy").unwrap_or(&entry).to_owned()).collect()
     }
 
-    /// Reads the array called `array`, if there is one.
-    pub(crate) fn read(&mut self, array: &str) -> Result<Option<ByteArray>, DataError> {
+    /// The bytes of the array called `array`, if there is one.
+    pub(crate) fn stream(&mut self, array: &str) -> Result<Option<Stream<'_>>, DataError> {
         let name = format!("{}[{array}]", self.file);
         let entry = match self.archive.by_name(&format!("{array}.npy")) {
             Ok(entry) => entry,
@@ -61,7 +61,39 @@ impl<R: Read + Seek> Npz<R> {
         };
         // The sizes that the archive declares are claims; its own length is not.
         let most = entry.size().min(most_decompressed(self.length));
-        npy::read(Stream::of_reader(name, entry, most, true)).map(Some)
+        Ok(Some(Stream::of_reader(name, entry, most, true)))
+    }
+}
+
+/// The arrays of an archive, each read as an `A`.
+pub(crate) struct NpzArrays<A> {
+    pub(crate) npz: Npz<BufReader<File>>,
+    kind: PhantomData<A>,
+}
+
+impl<A> NpzArrays<A> {
+    pub(crate) fn open(path: &Path) -> Result<Self, DataError> {
+        Ok(NpzArrays { npz: Npz::open(path)?, kind: PhantomData })
+    }
+}
+
+impl<A: Array> Arrays for NpzArrays<A> {
+    type Array = A;
+
+    fn place(&self) -> &str {
+        &self.npz.file
+    }
+
+    fn file(&self, array: &str) -> String {
+        format!("{}[{array}]", self.npz.file)
+    }
+
+    fn names(&self) -> Result<Vec<String>, DataError> {
+        Ok(self.npz.names())
+    }
+
+    fn find(&mut self, array: &str) -> Result<Option<A>, DataError> {
+        self.npz.stream(array)?.map(A::read).transpose()
     }
 }
 

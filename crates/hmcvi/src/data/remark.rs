@@ -69,7 +69,8 @@ const CONSTANT_COLUMNS: usize = 10;
 /// What the values themselves give reason to say.
 pub(crate) fn on_values(dataset: &Dataset) -> Vec<Remark> {
     let range = (dataset.kind() == Kind::Byte).then(|| range(dataset)).flatten();
-    range.into_iter().chain(columns(dataset)).collect()
+    let (train, constant) = (dataset.train(), constant_columns(dataset));
+    range.into_iter().chain(columns(constant, train.pixels(), train.height() > 1, "images")).collect()
 }
 
 fn range(dataset: &Dataset) -> Option<Remark> {
@@ -99,20 +100,20 @@ fn range(dataset: &Dataset) -> Option<Remark> {
     Some(Remark::warning(About::Range, text))
 }
 
-fn columns(dataset: &Dataset) -> Option<Remark> {
-    let (train, pixels) = (dataset.train(), dataset.train().pixels());
-    let constant = match constant_columns(dataset) {
-        0 => return None,
-        all if all == pixels => {
-            return Some(Remark::warning(About::Columns, "all images are equal: there is nothing to learn"));
-        }
-        constant => constant,
-    };
-    let found = format!("{constant} of {pixels} columns never change");
-    Some(if train.height() > 1 {
+/// What there is to say about columns of which some are `constant`.
+pub(crate) fn columns(constant: usize, columns: usize, image: bool, rows: &str) -> Option<Remark> {
+    if constant == 0 {
+        return None;
+    }
+    if constant == columns {
+        let text = format!("all {rows} are equal: there is nothing to learn");
+        return Some(Remark::warning(About::Columns, text));
+    }
+    let found = format!("{constant} of {columns} columns never change");
+    Some(if image {
         let text = format!("{found}, as usual for pixels at the border of images");
         Remark::new(Severity::Info, About::Columns, text)
-    } else if constant * CONSTANT_COLUMNS > pixels {
+    } else if constant * CONSTANT_COLUMNS > columns {
         let text = format!("{found}; leave them out if they carry no meaning");
         Remark::warning(About::Columns, text)
     } else {

@@ -7,14 +7,13 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::array::ByteArray;
-use super::arrays::{self, Arrays};
+use super::arrays;
 use super::error::{DataError, name};
 use super::folder::{has_idx, has_npy, load_idx_folder, load_npy_folder};
 use super::kind::Kind;
 use super::mnist::{MNIST_FILES, is_mnist, load_mnist};
 use super::npy::read_npy;
-use super::npz::Npz;
+use super::npz::NpzArrays;
 use super::split::Dataset;
 use super::splitting::Splitting;
 
@@ -170,29 +169,6 @@ fn open_npy(path: &Path, splitting: Splitting) -> Result<Dataset, DataError> {
 }
 
 fn open_npz(path: &Path, splitting: Splitting) -> Result<Dataset, DataError> {
-    let mut arrays = NpzArrays { place: name(path), npz: Npz::open(path)? };
+    let mut arrays = NpzArrays::open(path)?;
     arrays::assemble(&stem(path), &name(path), splitting, &mut arrays)
-}
-
-struct NpzArrays {
-    place: String,
-    npz: Npz<std::io::BufReader<std::fs::File>>,
-}
-
-impl Arrays for NpzArrays {
-    fn place(&self) -> &str {
-        &self.place
-    }
-
-    fn file(&self, array: &str) -> String {
-        format!("{}[{array}]", self.place)
-    }
-
-    fn names(&self) -> Result<Vec<String>, DataError> {
-        Ok(self.npz.names())
-    }
-
-    fn find(&mut self, array: &str) -> Result<Option<ByteArray>, DataError> {
-        self.npz.read(array)
-    }
 }

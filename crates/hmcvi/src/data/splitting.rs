@@ -1,8 +1,10 @@
-//! Divide images of which the author gave no test or validation images.
+//! Divide rows of data, such as images, of which the author gave none for test or validation.
 //!
-//! Where there are no test images, a seventh of all training images is taken; where there are no validation images, a
-//! sixth of the training images that remain (both rounded up). For MNIST, whose author gives 60,000 training and
+//! Where there are no test rows, a seventh of all training rows is taken; where there are no validation rows, a
+//! sixth of the training rows that remain (both rounded up). For MNIST, whose author gives 60,000 training and
 //! 10,000 test images, this is the usual 50,000 / 10,000 / 10,000, and so it is for one array of all 70,000.
+
+use std::collections::BTreeSet;
 
 use hmcvi_graph::random::{self, Key};
 use schemars::JsonSchema;
@@ -45,13 +47,47 @@ const STREAM_SPLIT: u16 = u16::MAX - 2;
 const TEST_SHARE: usize = 7;
 const VALIDATION_SHARE: usize = 6;
 
+/// Rows of data that can be divided.
+pub(crate) trait Rows: Sized {
+    /// What messages call one of them; an `s` makes it several.
+    const NOUN: &'static str;
+    /// How many there are.
+    fn count(&self) -> usize;
+    /// The first `first` and the rest.
+    fn cut(self, first: usize) -> (Self, Self);
+    /// The rows in another order; `order` is a permutation.
+    fn in_order(&self, order: &[u32]) -> Self;
+    /// The labels that occur.
+    fn classes(&self) -> Option<BTreeSet<i64>>;
+}
+
+impl Rows for Images {
+    const NOUN: &'static str = "image";
+
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn cut(self, first: usize) -> (Self, Self) {
+        self.split_at(first)
+    }
+
+    fn in_order(&self, order: &[u32]) -> Self {
+        Images::in_order(self, order)
+    }
+
+    fn classes(&self) -> Option<BTreeSet<i64>> {
+        self.labels().map(|labels| labels.iter().map(|&label| i64::from(label)).collect())
+    }
+}
+
 /// The three parts, and what was done to get them.
-pub(crate) fn divide(
+pub(crate) fn divide<T: Rows>(
     splitting: Splitting,
-    train: Images,
-    validation: Option<Images>,
-    test: Option<Images>,
-) -> ([Images; 3], Option<Remark>) {
+    train: T,
+    validation: Option<T>,
+    test: Option<T>,
+) -> ([T; 3], Option<Remark>) {
     let taken = match (&validation, &test) {
         (Some(_), Some(_)) => None,
         (None, Some(_)) => Some("validation"),
@@ -67,9 +103,8 @@ pub(crate) fn divide(
     (parts, remark)
 }
 
-fn shuffle(images: &Images) -> Images {
-    images
-        .in_order(&permutation(images.len(), Key { seed: SPLIT_SEED, stream: STREAM_SPLIT, step: 0, row: 0 }))
+fn shuffle<T: Rows>(rows: &T) -> T {
+    rows.in_order(&permutation(rows.count(), Key { seed: SPLIT_SEED, stream: STREAM_SPLIT, step: 0, row: 0 }))
 }
 
 /// A permutation of `0..n` that depends on the key alone (Fisher and Yates).
@@ -83,26 +118,28 @@ pub(crate) fn permutation(n: usize, key: Key) -> Vec<u32> {
     order
 }
 
-fn given_or_last(train: Images, given: Option<Images>, share: usize) -> (Images, Images) {
+fn given_or_last<T: Rows>(train: T, given: Option<T>, share: usize) -> (T, T) {
     match given {
         Some(given) => (train, given),
         None => {
-            let first = train.len() - train.len().div_ceil(share);
-            train.split_at(first)
+            let first = train.count() - train.count().div_ceil(share);
+            train.cut(first)
         }
     }
 }
 
-fn describe(splitting: Splitting, taken: &str, parts: &[Images; 3]) -> Remark {
-    let [train, validation, test] = parts.each_ref().map(Images::len);
-    let sizes = format!("{train} training, {validation} validation and {test} test images");
+fn describe<T: Rows>(splitting: Splitting, taken: &str, parts: &[T; 3]) -> Remark {
+    let [train, validation, test] = parts.each_ref().map(T::count);
+    let (row, rows) = (T::NOUN, format!("{}s", T::NOUN));
+    let sizes = format!("{train} training, {validation} validation and {test} test {rows}");
     if splitting == Splitting::Shuffled {
-        let how = format!("some of the training images, shuffled with the seed {SPLIT_SEED}, are taken");
-        return Remark::note(About::Split, format!("there are no {taken} images, so {how}: {sizes}"));
+        let how = format!("some of the training {rows}, shuffled with the seed {SPLIT_SEED}, are taken");
+        return Remark::note(About::Split, format!("there are no {taken} {rows}, so {how}: {sizes}"));
     }
-    let text = format!("there are no {taken} images, so the last training images are taken: {sizes}");
+    let text = format!("there are no {taken} {rows}, so the last training {rows} are taken: {sizes}");
     if has_new_classes(parts) {
-        let why = "Some are of classes that no training image has, as in a file that is sorted by class";
+        let why =
+            format!("Some are of classes that no training {row} has, as in a file that is sorted by class");
         return Remark::warning(
             About::Split,
             format!("{text}. {why}; `data.split = \"shuffled\"` avoids that"),
@@ -111,11 +148,9 @@ fn describe(splitting: Splitting, taken: &str, parts: &[Images; 3]) -> Remark {
     Remark::note(About::Split, text)
 }
 
-/// Whether validation or test images have labels that no training image has.
-fn has_new_classes([train, validation, test]: &[Images; 3]) -> bool {
-    let mut known = [false; 256];
-    let Some(labels) = train.labels() else { return false };
-    labels.iter().for_each(|&label| known[usize::from(label)] = true);
-    let others = [validation, test].into_iter().filter_map(Images::labels).flatten();
-    others.into_iter().any(|&label| !known[usize::from(label)])
+/// Whether validation or test rows have labels that no training row has.
+fn has_new_classes<T: Rows>([train, validation, test]: &[T; 3]) -> bool {
+    let Some(known) = train.classes() else { return false };
+    let others = [validation, test].into_iter().filter_map(T::classes);
+    others.into_iter().any(|classes| !classes.is_subset(&known))
 }

@@ -70,9 +70,7 @@ impl<'a> Stream<'a> {
 
     /// Reads the next `length` bytes, after a check that there can be so many.
     pub(crate) fn block(&mut self, field: &'static str, length: u64) -> Result<Vec<u8>, DataError> {
-        if length > self.most {
-            return Err(self.too_much(field, length));
-        }
+        self.check(field, length)?;
         // The length of a plain file is known, that of a compressed one is only claimed.
         let reserve = if self.compressed { 0 } else { usize::try_from(length).unwrap_or(0) };
         let mut bytes = Vec::with_capacity(reserve);
@@ -86,6 +84,39 @@ impl<'a> Stream<'a> {
         }
         bytes.shrink_to_fit();
         Ok(bytes)
+    }
+
+    /// Checks that `length` more bytes can come.
+    pub(crate) fn check(&self, field: &'static str, length: u64) -> Result<(), DataError> {
+        if length > self.most { Err(self.too_much(field, length)) } else { Ok(()) }
+    }
+
+    /// Most bytes that can still come.
+    pub(crate) fn most(&self) -> u64 {
+        self.most
+    }
+
+    /// Fills the start of `buffer` with what comes next and returns its length: 0 at the end.
+    pub(crate) fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, DataError> {
+        loop {
+            match self.reader.read(buffer) {
+                Ok(count) if count as u64 > self.most => {
+                    return Err(DataError::TooLarge {
+                        file: self.name.clone(),
+                        field: "the content",
+                        found: self.given + count as u64,
+                        limit: self.given + self.most,
+                        why: "the limit of this library for one file",
+                    });
+                }
+                Ok(count) => {
+                    (self.most, self.given) = (self.most - count as u64, self.given + count as u64);
+                    return Ok(count);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.failed(error)),
+            }
+        }
     }
 
     /// Checks that nothing follows; for compressed files this also checks their checksum.
