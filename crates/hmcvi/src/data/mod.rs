@@ -38,6 +38,7 @@ mod source;
 mod split;
 mod splitting;
 mod stream;
+pub mod table;
 
 pub use array::ByteArray;
 pub use batch::{fixed_draw, images_given, images_of_batch};

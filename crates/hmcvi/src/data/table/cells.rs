@@ -1,0 +1,233 @@
+//! Store the values of a table: all of them, or those that are not zero.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::super::error::DataError;
+use super::super::file::MOST_BYTES;
+
+/// Values of rows that are `columns` long. All are finite, and no zero is negative.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Cells {
+    pub(super) columns: usize,
+    store: Store,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Store {
+    /// Row after row.
+    Dense(Vec<f32>),
+    /// Row `i` has `values[starts[i]..starts[i + 1]]` in the columns of the same range, in ascending order.
+    Sparse { starts: Vec<usize>, columns: Vec<u32>, values: Vec<f32> },
+}
+
+/// Rows and columns that a sparse file may declare beyond sixteen for each of its values: tables of counts have rows
+/// without any, but memory is needed for each.
+const EMPTY: u64 = 1 << 14;
+
+/// Checks numbers of rows and columns that a sparse file with `entries` values declares.
+pub(super) fn check_sparse(file: &str, rows: u64, columns: u64, entries: u64) -> Result<(), DataError> {
+    let most = EMPTY.saturating_add(entries.saturating_mul(16)).min(u64::from(u32::MAX));
+    for (field, found) in [("number of rows", rows), ("number of columns", columns)] {
+        if found == 0 || found > most {
+            let expected = format!("from 1 to {most}, as there are {entries} values");
+            return Err(DataError::field(file, field, found, expected));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that `count` values of `size` bytes stay within the limit for one array.
+pub(super) fn check_memory(file: &str, count: u64, size: u64) -> Result<(), DataError> {
+    let found = count.saturating_mul(size);
+    if found <= MOST_BYTES {
+        return Ok(());
+    }
+    let (field, why) = ("the table in memory", "the limit of this library for one array");
+    Err(DataError::TooLarge { file: file.to_owned(), field, found, limit: MOST_BYTES, why })
+}
+
+/// A value that is neither NaN nor infinite, or why it is not; adding zero makes a negative zero positive.
+fn finite(file: &str, row: usize, column: usize, value: f32) -> Result<f32, DataError> {
+    if value.is_finite() {
+        return Ok(value + 0.0);
+    }
+    let field = format!("row {row}, column {column} (counted from 0)");
+    let found = if value.is_nan() { "NaN".to_owned() } else { value.to_string() };
+    let expected = "a finite number that single precision can hold; fill in or leave out missing values";
+    Err(DataError::field(file, field, found, expected))
+}
+
+impl Cells {
+    pub(super) fn dense(file: &str, columns: usize, mut values: Vec<f32>) -> Result<Cells, DataError> {
+        if columns == 0 || values.is_empty() || !values.len().is_multiple_of(columns) {
+            let expected = format!("a multiple of the number of columns, {columns}, and at least 1");
+            return Err(DataError::field(file, "number of values", values.len(), expected));
+        }
+        for (at, value) in values.iter_mut().enumerate() {
+            *value = finite(file, at / columns, at % columns, *value)?;
+        }
+        Ok(Cells { columns, store: Store::Dense(values) })
+    }
+
+    /// Compressed sparse rows, in any order within a row. Zeros are left out.
+    pub(super) fn sparse(
+        file: &str,
+        width: usize,
+        starts: &[usize],
+        columns: &[u32],
+        values: &[f32],
+    ) -> Result<Cells, DataError> {
+        check_starts(file, starts, columns.len(), values.len())?;
+        let mut sparse = Rows { starts: vec![0], ..Rows::default() };
+        let mut entries: Vec<(u32, f32)> = Vec::new();
+        for (row, bounds) in starts.windows(2).enumerate() {
+            let range = bounds[0]..bounds[1];
+            entries.clear();
+            entries.extend(columns[range.clone()].iter().copied().zip(values[range].iter().copied()));
+            sparse.push(file, row, width, &mut entries)?;
+        }
+        let Rows { starts, columns, values } = sparse;
+        Ok(Cells { columns: width, store: Store::Sparse { starts, columns, values } })
+    }
+
+    pub(super) fn rows(&self) -> usize {
+        match &self.store {
+            Store::Dense(values) => values.len() / self.columns,
+            Store::Sparse { starts, .. } => starts.len() - 1,
+        }
+    }
+
+    pub(super) fn is_sparse(&self) -> bool {
+        matches!(self.store, Store::Sparse { .. })
+    }
+
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> usize {
+        match &self.store {
+            Store::Dense(values) => size_of_val(&values[..]),
+            Store::Sparse { starts, columns, values } => {
+                size_of_val(&starts[..]) + size_of_val(&columns[..]) + size_of_val(&values[..])
+            }
+        }
+    }
+
+    /// The values of a row that are not zero, with their columns in ascending order.
+    pub(super) fn non_zeros(&self, row: usize) -> impl Iterator<Item = (usize, f32)> + '_ {
+        let (dense, columns, values) = match &self.store {
+            Store::Dense(values) => (&values[row * self.columns..][..self.columns], &[][..], &[][..]),
+            Store::Sparse { starts, columns, values } => {
+                let range = starts[row]..starts[row + 1];
+                (&[][..], &columns[range.clone()], &values[range])
+            }
+        };
+        let dense = dense.iter().copied().enumerate().filter(|(_, value)| *value != 0.0);
+        dense.chain(columns.iter().map(|&column| column as usize).zip(values.iter().copied()))
+    }
+
+    /// Puts all values of a row into `out`.
+    pub(super) fn write(&self, row: usize, out: &mut [f32]) {
+        match &self.store {
+            Store::Dense(values) => out.copy_from_slice(&values[row * self.columns..][..self.columns]),
+            Store::Sparse { .. } => {
+                out.fill(0.0);
+                self.non_zeros(row).for_each(|(column, value)| out[column] = value);
+            }
+        }
+    }
+
+    /// All values of the rows in `range`, which exist.
+    pub(super) fn read(&self, range: Range<usize>) -> Cow<'_, [f32]> {
+        match &self.store {
+            Store::Dense(values) => {
+                Cow::Borrowed(&values[range.start * self.columns..range.end * self.columns])
+            }
+            Store::Sparse { .. } => {
+                let mut all = vec![0.0; range.len() * self.columns];
+                for (row, out) in range.zip(all.chunks_mut(self.columns)) {
+                    self.write(row, out);
+                }
+                Cow::Owned(all)
+            }
+        }
+    }
+
+    /// A copy of the rows with the numbers in `order`, which exist.
+    pub(super) fn select(&self, order: impl Iterator<Item = usize>) -> Cells {
+        let columns = self.columns;
+        match &self.store {
+            Store::Dense(values) => {
+                let rows = order.flat_map(|row| values[row * columns..][..columns].iter().copied());
+                Cells { columns, store: Store::Dense(rows.collect()) }
+            }
+            Store::Sparse { .. } => {
+                let mut rows = Rows { starts: vec![0], ..Rows::default() };
+                for row in order {
+                    self.non_zeros(row).for_each(|(column, value)| {
+                        rows.columns.push(column as u32);
+                        rows.values.push(value);
+                    });
+                    rows.starts.push(rows.values.len());
+                }
+                let Rows { starts, columns: of_rows, values } = rows;
+                Cells { columns, store: Store::Sparse { starts, columns: of_rows, values } }
+            }
+        }
+    }
+
+    /// Replaces every value that is not zero by another that is not.
+    pub(super) fn replace(&mut self, value: impl Fn(f32) -> f32) {
+        let (Store::Dense(values) | Store::Sparse { values, .. }) = &mut self.store;
+        values.iter_mut().filter(|found| **found != 0.0).for_each(|found| *found = value(*found));
+    }
+}
+
+/// Sparse rows while they come.
+#[derive(Default)]
+struct Rows {
+    starts: Vec<usize>,
+    columns: Vec<u32>,
+    values: Vec<f32>,
+}
+
+impl Rows {
+    fn push(
+        &mut self,
+        file: &str,
+        row: usize,
+        width: usize,
+        entries: &mut [(u32, f32)],
+    ) -> Result<(), DataError> {
+        entries.sort_by_key(|&(column, _)| column);
+        if let Some(&(last, _)) = entries.last().filter(|(last, _)| *last as usize >= width) {
+            let expected = format!("less than the number of columns, {width}");
+            return Err(DataError::field(file, format!("column of a value in row {row}"), last, expected));
+        }
+        if let Some(twice) = entries.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            let field = format!("row {row}, column {} (counted from 0)", twice[0].0);
+            return Err(DataError::field(file, field, "given twice", "one value for each row and column"));
+        }
+        for &mut (column, value) in entries {
+            let value = finite(file, row, column as usize, value)?;
+            if value != 0.0 {
+                self.columns.push(column);
+                self.values.push(value);
+            }
+        }
+        self.starts.push(self.values.len());
+        Ok(())
+    }
+}
+
+fn check_starts(file: &str, starts: &[usize], columns: usize, values: usize) -> Result<(), DataError> {
+    if columns != values {
+        let expected = format!("{values}, one for each value");
+        return Err(DataError::field(file, "number of column indices", columns, expected));
+    }
+    let ends = starts.len() > 1 && starts[0] == 0 && starts.last() == Some(&values);
+    if !ends || starts.windows(2).any(|pair| pair[0] > pair[1]) {
+        let expected = format!("ascending numbers from 0 to the number of values, {values}");
+        return Err(DataError::field(file, "starts of the rows", "something else", expected));
+    }
+    Ok(())
+}
