@@ -10,7 +10,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use hmcvi::config::{RunSpec, preset};
-use hmcvi::data::{ByteArray, read_idx_bytes, read_npy_bytes, write_npy_to};
+use hmcvi::data::table::{
+    CsvColumns, Table, TableReading, Tables, open as open_table, read_csv_bytes, read_mtx_bytes,
+    read_npy_bytes as read_table_npy, read_png_bytes,
+};
+use hmcvi::data::{ByteArray, DataError, Splitting, read_idx_bytes, read_npy_bytes, write_npy_to};
 use hmcvi::run::{Checkpoint, Journal, RunDirectory};
 use hmcvi_graph::Store;
 use hmcvi_record::{CHECKPOINT_SCHEMA, CheckpointInfo, RunInfo, files};
@@ -183,6 +187,103 @@ fn npz_archives() {
     torment("npz", &[seed], 4000, |bytes| {
         std::fs::write(&path, bytes).expect("written");
         hmcvi::data::open(&hmcvi::data::Source::File(path.clone())).is_ok()
+    });
+}
+
+/// Reads damaged tables as a table, without a file on the disk.
+fn torment_table(
+    name: &str,
+    seeds: &[Vec<u8>],
+    growth: usize,
+    read: impl Fn(&[u8]) -> Result<Table, DataError>,
+) {
+    torment(name, seeds, growth, |bytes| match read(bytes) {
+        Ok(table) => {
+            // What is accepted can be used.
+            let tables =
+                Tables::from_parts("damaged", "memory", Splitting::Shuffled, (table, None, None), None);
+            tables.map_or(true, |tables| tables.summary().rows > 0 && !tables.remarks().is_empty())
+        }
+        Err(_) => false,
+    });
+}
+
+#[test]
+fn arrays_of_numbers() {
+    let values: Vec<f64> = (0..80).map(|i| f64::from(i) - 0.5).collect();
+    let mut c = Vec::new();
+    write_npy_to(&mut c, &[5, 4, 4], &values).expect("memory");
+    let at = c.windows(7).position(|word| word == b"False, ").expect("the order of the axes");
+    let fortran = [&c[..at], b"True,  ", &c[at + 7..]].concat();
+    torment_table("table npy", &[c, npy(), fortran], 60, |bytes| read_table_npy("damaged", bytes));
+}
+
+#[test]
+fn sparse_archives() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let array = |shape: &[usize], values: &[u32]| {
+        let mut bytes = Vec::new();
+        write_npy_to(&mut bytes, shape, values).expect("memory");
+        bytes
+    };
+    let mut format = Vec::new();
+    write_npy_to(&mut format, &[], b"c").expect("memory");
+    let at = format.windows(3).position(|code| code == b"|u1").expect("the type");
+    format[at..at + 3].copy_from_slice(b"|S3");
+    format.extend(b"sr");
+    let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let stored = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+    for (name, bytes) in [
+        ("indices", array(&[5], &[0, 3, 2, 1, 0])),
+        ("indptr", array(&[6], &[0, 2, 2, 3, 4, 5])),
+        ("format", format),
+        ("shape", array(&[2], &[5, 4])),
+        ("data", array(&[5], &[9, 8, 7, 6, 5])),
+    ] {
+        archive.start_file(format!("{name}.npy"), stored).expect("memory");
+        archive.write_all(&bytes).expect("memory");
+    }
+    let seed = archive.finish().expect("memory").into_inner();
+    let path = folder.path().join("damaged.npz");
+    torment("table npz", &[seed], 4000, |bytes| {
+        std::fs::write(&path, bytes).expect("written");
+        open_table(&path, &TableReading::default()).is_ok_and(|tables| tables.train().is_sparse())
+    });
+}
+
+#[test]
+fn text_tables() {
+    let text = "a,b,\"the class\"\n1,0.5,x\n-2e3,7,\"y\"\"\"\n3,4,x\n";
+    let columns = CsvColumns { selected: Vec::new(), labels: Some("the class".to_string()) };
+    let seeds = [text.into(), compressed(text.as_bytes())];
+    torment_table("csv", &seeds, 4000, |bytes| read_csv_bytes("damaged", bytes, &columns));
+    let text =
+        "%%MatrixMarket matrix coordinate integer general\n%\n4 3 5\n1 1 5\n2 3 1\n3 2 9\n4 1 2\n4 3 3\n";
+    let seeds = [text.into(), compressed(text.as_bytes())];
+    torment_table("mtx", &seeds, 4000, |bytes| read_mtx_bytes("damaged", bytes, bytes.len() % 2 == 0));
+}
+
+#[test]
+fn png_images() {
+    let mut seeds = Vec::new();
+    for (color, samples) in [(png::ColorType::Grayscale, 1), (png::ColorType::Rgb, 3)] {
+        let mut bytes = Vec::new();
+        let mut encoder = png::Encoder::new(&mut bytes, 8, 8);
+        encoder.set_color(color);
+        let pixels: Vec<u8> = (0..64 * samples).map(|i| (i * 5) as u8).collect();
+        encoder.write_header().and_then(|mut writer| writer.write_image_data(&pixels)).expect("memory");
+        seeds.push(bytes);
+    }
+    torment("png", &seeds, 4000, |bytes| read_png_bytes("damaged", bytes).is_ok());
+    // Damage behind valid checksums, which reaches the sizes.
+    torment("png sizes", &seeds, 4000, |bytes| {
+        let mut bytes = bytes.to_vec();
+        if let Some(header) = bytes.get_mut(12..33) {
+            let mut crc = flate2::Crc::new();
+            crc.update(&header[..17]);
+            header[17..].copy_from_slice(&crc.sum().to_be_bytes());
+        }
+        read_png_bytes("damaged", &bytes).is_ok()
     });
 }
 

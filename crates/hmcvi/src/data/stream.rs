@@ -96,27 +96,29 @@ impl<'a> Stream<'a> {
         self.most
     }
 
-    /// Fills the start of `buffer` with what comes next and returns its length: 0 at the end.
+    /// Bytes that came so far.
+    pub(crate) fn given(&self) -> u64 {
+        self.given
+    }
+
+    /// Fills `buffer` with what comes next and returns how much that was: less than its length only at the end.
     pub(crate) fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, DataError> {
-        loop {
-            match self.reader.read(buffer) {
-                Ok(count) if count as u64 > self.most => {
-                    return Err(DataError::TooLarge {
-                        file: self.name.clone(),
-                        field: "the content",
-                        found: self.given + count as u64,
-                        limit: self.given + self.most,
-                        why: "the limit of this library for one file",
-                    });
-                }
-                Ok(count) => {
-                    (self.most, self.given) = (self.most - count as u64, self.given + count as u64);
-                    return Ok(count);
-                }
+        let mut count = 0;
+        while count < buffer.len() {
+            match self.reader.read(&mut buffer[count..]) {
+                Ok(0) => break,
+                Ok(more) => count += more,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(self.failed(error)),
             }
         }
+        let (limit, found) = (self.given + self.most, self.given + count as u64);
+        if found > limit {
+            let (field, why) = ("the content", "the limit of this library for one file");
+            return Err(DataError::TooLarge { file: self.name.clone(), field, found, limit, why });
+        }
+        (self.most, self.given) = (limit - found, found);
+        Ok(count)
     }
 
     /// Checks that nothing follows; for compressed files this also checks their checksum.

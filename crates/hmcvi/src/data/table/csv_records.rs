@@ -8,7 +8,7 @@ use super::super::stream::Stream;
 /// Longest record, in bytes. Without a limit, a quote that is never closed would take the whole file for one cell.
 const LONGEST: usize = 16 << 20;
 /// The mark that some programs put before UTF-8.
-const BYTE_ORDER_MARK: &str = "\u{feff}";
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// The records of a stream, of which one is in memory.
 pub(super) struct Records<'a> {
@@ -66,7 +66,7 @@ impl<'a> Records<'a> {
                 "text",
             )
         })?;
-        Ok(text.trim_start_matches(BYTE_ORDER_MARK).trim())
+        Ok(text.trim())
     }
 
     /// Goes to the next record, if there is one.
@@ -75,7 +75,11 @@ impl<'a> Records<'a> {
         loop {
             if self.left.is_empty() {
                 // At the end nothing comes any more, which tells the reader so.
+                let first = self.stream.given() == 0;
                 self.left = 0..self.stream.fill(&mut self.block)?;
+                if first && self.block[self.left.clone()].starts_with(BYTE_ORDER_MARK) {
+                    self.left.start = BYTE_ORDER_MARK.len();
+                }
             }
             let input = &self.block[self.left.clone()];
             let (result, read, text, ends) =

@@ -1,0 +1,274 @@
+//! Check what tables hold, what their values are taken for, and how they are divided.
+#![allow(clippy::unwrap_used)]
+
+use hmcvi::data::table::{Kind, Labels, Table, Tables};
+use hmcvi::data::{About, DataError, Dataset, Remark, Severity, Split, Splitting};
+use sha2::{Digest, Sha256};
+
+/// Rows (1, 0, 2), (0, 0, 0), (0, 3, 0.5).
+fn dense() -> Table {
+    Table::dense(3, vec![1.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 3.0, 0.5]).unwrap()
+}
+
+fn sparse() -> Table {
+    Table::sparse(3, &[0, 2, 2, 4], &[2, 0, 1, 2], &[2.0, 1.0, 3.0, 0.5]).unwrap()
+}
+
+fn message(result: Result<impl std::fmt::Debug, DataError>) -> String {
+    result.unwrap_err().to_string()
+}
+
+fn divide(table: Table, splitting: Splitting, kind: Option<Kind>) -> Result<Tables, DataError> {
+    Tables::from_parts("test", "memory", splitting, (table, None, None), kind)
+}
+
+fn about(remarks: &[Remark], about: About) -> Vec<(Severity, &str)> {
+    let found = remarks.iter().filter(|remark| remark.about == about);
+    found.map(|remark| (remark.severity, remark.text.as_str())).collect()
+}
+
+#[test]
+fn dense_and_sparse_tables_give_the_same_rows() {
+    for table in [dense(), sparse()] {
+        assert_eq!((table.len(), table.columns()), (3, 3));
+        assert_eq!(table.rows(0..2).unwrap().as_ref(), [1.0, 0.0, 2.0, 0.0, 0.0, 0.0]);
+        assert!(table.rows(3..3).unwrap().is_empty());
+        assert!(table.rows(2..4).is_none() && table.slice(2..4).is_none());
+        assert_eq!(table.non_zeros(2).collect::<Vec<_>>(), [(1, 3.0), (2, 0.5)]);
+        let mut batch = [9.0; 6];
+        table.gather(&[2, 0], &mut batch);
+        assert_eq!(batch, [0.0, 3.0, 0.5, 1.0, 0.0, 2.0]);
+        let slice = table.slice(1..3).unwrap();
+        assert_eq!(slice.rows(0..2), table.rows(1..3));
+        assert_eq!(slice.is_sparse(), table.is_sparse());
+    }
+}
+
+#[test]
+fn memory_of_sparse_tables_is_in_proportion_to_what_is_not_zero() {
+    let (rows, columns) = (1000, 50_000);
+    let starts: Vec<usize> = (0..=rows).map(|row| 3 * row).collect();
+    let indices: Vec<u32> = (0..3 * rows as u32).map(|i| (i % 3) * 10_000).collect();
+    let table = Table::sparse(columns, &starts, &indices, &vec![1.0; 3 * rows]).unwrap();
+    // A column of four and a value of four bytes for each, a start of eight for each row and one more.
+    assert_eq!(table.bytes(), 8 * 3 * rows + 8 * (rows + 1));
+    let tables = divide(table, Splitting::Shuffled, None).unwrap();
+    let all: usize = Split::ALL.iter().map(|&split| tables.table(split).bytes()).sum();
+    assert_eq!(all, 8 * 3 * rows + 8 * (rows + 3));
+    // Zeros that are given are not kept.
+    assert_eq!(Table::sparse(2, &[0, 2], &[0, 1], &[0.0, -0.0]).unwrap().bytes(), 16);
+}
+
+#[test]
+fn the_hash_is_that_of_the_bytes_documented() {
+    let mut bytes = Vec::new();
+    for number in [3u64, 3, 0, 0] {
+        bytes.extend(number.to_le_bytes());
+    }
+    for row in [&[(0u32, 1f32), (2, 2.0)][..], &[], &[(1, 3.0), (2, 0.5)]] {
+        bytes.extend((row.len() as u64).to_le_bytes());
+        for (column, value) in row {
+            bytes.extend(column.to_le_bytes());
+            bytes.extend(value.to_le_bytes());
+        }
+    }
+    let mut labelled = bytes.clone();
+    bytes.extend(0u64.to_le_bytes());
+    let expected =
+        |bytes: &[u8]| Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    assert_eq!(dense().sha256(), expected(&bytes));
+    assert_eq!(sparse().sha256(), expected(&bytes));
+    labelled.extend([1u64, 0].map(u64::to_le_bytes).concat());
+    labelled.extend([5i64, -1, 5].map(i64::to_le_bytes).concat());
+    let table = dense().with_labels(Labels::numbers(vec![5, -1, 5])).unwrap();
+    assert_eq!(table.sha256(), expected(&labelled));
+    // A negative zero is the same number.
+    let negative = Table::dense(3, vec![1.0, -0.0, 2.0, 0.0, 0.0, -0.0, 0.0, 3.0, 0.5]).unwrap();
+    assert_eq!(negative.sha256(), dense().sha256());
+    // Names do not count, the shape does.
+    let named = dense().with_names(["a", "b", "c"].map(str::to_owned).to_vec()).unwrap();
+    assert_eq!(named.sha256(), dense().sha256());
+    assert_ne!(dense().with_shape(1, 3).unwrap().sha256(), dense().sha256());
+}
+
+#[test]
+fn what_does_not_fit_is_refused_by_name() {
+    let nan = message(Table::dense(2, vec![1.0, 2.0, 3.0, f32::NAN]));
+    assert!(nan.contains("row 1, column 1") && nan.contains("NaN"), "{nan}");
+    let infinite = message(Table::sparse(9, &[0, 0, 1], &[7], &[f32::NEG_INFINITY]));
+    assert!(infinite.contains("row 1, column 7") && infinite.contains("-inf"), "{infinite}");
+    for (error, words) in [
+        (message(Table::dense(2, vec![1.0; 3])), "number of values is 3, expected a multiple"),
+        (message(Table::dense(0, vec![])), "number of columns, 0"),
+        (message(Table::dense(2, vec![])), "at least 1"),
+        (message(Table::sparse(2, &[0, 1], &[2], &[1.0])), "column of a value in row 0 is 2"),
+        (
+            message(Table::sparse(2, &[0, 2], &[1, 1], &[1.0, 1.0])),
+            "row 0, column 1 (counted from 0) is given twice",
+        ),
+        (message(Table::sparse(2, &[0, 2], &[0, 1], &[1.0])), "number of column indices is 2"),
+        (message(Table::sparse(2, &[0, 3, 2], &[0, 1], &[1.0, 1.0])), "starts of the rows"),
+        (message(Table::sparse(2, &[], &[], &[])), "starts of the rows"),
+        (message(dense().with_names(vec!["a".into()])), "number of names is 1"),
+        (message(dense().with_names(vec!["a".into(), "b".into(), "a".into()])), "`a` twice"),
+        (message(dense().with_shape(2, 2)), "size of an image is 2 x 2"),
+        (message(dense().with_labels(Labels::numbers(vec![1]))), "number of labels is 1"),
+        (
+            message(divide(dense().slice(0..1).unwrap(), Splitting::InOrder, None)),
+            "number of train rows is 0",
+        ),
+    ] {
+        assert!(error.contains(words), "{error}");
+    }
+}
+
+#[test]
+fn kinds_follow_from_the_values_and_the_reason_is_said() {
+    let two = Table::dense(1, (0..70).map(|i| (i % 2) as f32).collect()).unwrap();
+    let whole = Table::dense(1, (0..70).map(|i| (i % 5) as f32).collect()).unwrap();
+    let counts = Table::sparse(2, &(0..=70).collect::<Vec<_>>(), &[0; 70], &[4.0; 70]).unwrap();
+    let real = Table::dense(1, (0..70).map(|i| i as f32 / 4.0).collect()).unwrap();
+    for (table, kind, why) in [
+        (two, Kind::Binary, "every value is 0 or 1"),
+        (whole, Kind::Real, "choose the kind `count`"),
+        (counts, Kind::Count, "sparse"),
+        (real, Kind::Real, "not whole"),
+    ] {
+        let tables = divide(table, Splitting::Shuffled, None).unwrap();
+        assert_eq!(Split::ALL.map(|split| tables.table(split).kind()), [kind; 3]);
+        let remarks = tables.remarks();
+        let [(Severity::Note, text)] = about(&remarks, About::Kind)[..] else { panic!("{remarks:?}") };
+        assert!(text.contains(why), "{text}");
+    }
+}
+
+#[test]
+fn a_kind_that_is_asked_for_is_checked_value_by_value() {
+    let table = |values: [f32; 4]| Table::dense(2, values.to_vec()).unwrap();
+    for (values, kind, refused) in [
+        ([0.0, 1.0, 2.0, 3.0], Kind::Binary, Some("row 1, column 0 is 2, expected 0 or 1")),
+        (
+            [0.0, 256.0, 2.0, 3.0],
+            Kind::Byte,
+            Some("row 0, column 1 is 256, expected a whole number from 0 to 255"),
+        ),
+        ([0.0, 1.0, 2.0, -3.0], Kind::Count, Some("row 1, column 1 is -3, expected a whole number from 0")),
+        ([0.0, 1.0, 2.0, 2e7], Kind::Count, Some("expected a whole number from 0 to 16777216")),
+        ([0.0, 1.0, 0.5, 3.0], Kind::Class, Some("row 1, column 0 is 0.5")),
+        ([0.0, 1.0, 0.5, 3.0], Kind::Real, None),
+        ([0.0, 1.0, 9.0, 16_777_216.0], Kind::Count, None),
+    ] {
+        let taken = table(values).taken_as(Some(kind));
+        match refused {
+            None => assert_eq!(taken.unwrap().kind(), kind),
+            Some(words) => {
+                let error = message(taken);
+                assert!(error.contains(words) && error.contains(&format!("`{kind}`")), "{error}");
+            }
+        }
+    }
+    let named = table([0.0, 1.0, 2.0, 3.0]).with_names(vec!["age".into(), "sex".into()]).unwrap();
+    assert!(message(named.taken_as(Some(Kind::Binary))).contains("column `age`"));
+}
+
+#[test]
+fn names_of_kinds_are_those_of_records() {
+    for kind in Kind::ALL {
+        assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+        assert_eq!(serde_json::from_value::<Kind>(kind.name().into()).unwrap(), kind);
+    }
+}
+
+#[test]
+fn tables_are_divided_as_images_are() {
+    let dataset = Dataset::embedded().unwrap();
+    let images = dataset.train().slice(0..140).unwrap();
+    let values: Vec<f32> = images.bytes().iter().map(|&byte| f32::from(byte)).collect();
+    let labels = images.labels().unwrap().iter().map(|&label| i64::from(label)).collect();
+    let table = Table::dense(784, values).unwrap().with_labels(Labels::numbers(labels)).unwrap();
+    for splitting in [Splitting::Shuffled, Splitting::InOrder] {
+        let tables = divide(table.clone(), splitting, None).unwrap();
+        let parts = (images.clone(), None, None);
+        let dataset = Dataset::from_parts("test", "memory", splitting, parts).unwrap();
+        for split in Split::ALL {
+            let (table, images) = (tables.table(split), dataset.images(split));
+            assert_eq!(table.rows_in_file(), images.rows_in_file());
+            assert!(
+                table
+                    .rows(0..table.len())
+                    .unwrap()
+                    .iter()
+                    .zip(images.bytes())
+                    .all(|(a, &b)| *a == f32::from(b))
+            );
+            let labels = table.labels().unwrap().values().iter();
+            assert!(labels.zip(images.labels().unwrap()).all(|(a, &b)| *a == i64::from(b)));
+        }
+        let remarks = tables.remarks();
+        let [(_, text)] = about(&remarks, About::Split)[..] else { panic!("{remarks:?}") };
+        assert!(text.ends_with("100 training, 20 validation and 20 test rows"), "{text}");
+    }
+}
+
+#[test]
+fn parts_that_are_given_are_kept_and_must_fit() {
+    let part = |columns: usize| Table::dense(columns, vec![0.25; 12]).unwrap();
+    let parts = (part(2), Some(part(2)), Some(part(2)));
+    let tables = Tables::from_parts("test", "memory", Splitting::Shuffled, parts, None).unwrap();
+    assert_eq!(Split::ALL.map(|split| tables.table(split).len()), [6; 3]);
+    assert_eq!(tables.clone().limited(4).unwrap().test().len(), 4);
+    assert!(message(tables.limited(0)).contains("number of rows is 0"));
+    let parts = (part(2), None, Some(part(3)));
+    let error = message(Tables::from_parts("test", "memory", Splitting::Shuffled, parts, None));
+    assert!(error.contains("number of columns of the test rows is 3, expected 2"), "{error}");
+    // One kind for all parts: a table of which only the test rows show that it is not binary.
+    let two = Table::dense(1, vec![0.0, 1.0]).unwrap();
+    let parts = (two.clone(), Some(two), Some(Table::dense(1, vec![0.5]).unwrap()));
+    let tables = Tables::from_parts("test", "memory", Splitting::Shuffled, parts, None).unwrap();
+    assert_eq!(tables.train().kind(), Kind::Real);
+}
+
+#[test]
+fn summaries_are_those_of_the_values() {
+    for table in [dense(), sparse()] {
+        let summary = table.summary();
+        assert_eq!((summary.min, summary.max, summary.rows, summary.columns), (0.0, 3.0, 3, 3));
+        // (1 + 2 + 3 + 0.5) / 9, and five zeros of nine values
+        assert_eq!((summary.mean, summary.zeros), (6.5 / 9.0, 5.0 / 9.0));
+        assert_eq!(summary.constant_columns, [0usize; 0]);
+    }
+    // Columns: always zero, always 2, 2 but for a zero, negative.
+    let table = Table::dense(4, vec![0.0, 2.0, 2.0, -1.0, 0.0, 2.0, 0.0, -3.0]).unwrap();
+    let summary = table.summary();
+    assert_eq!((summary.constant_columns, summary.min, summary.max), (vec![0, 1], -3.0, 2.0));
+    let remarks = table.remarks();
+    assert_eq!(
+        about(&remarks, About::Columns),
+        [(Severity::Warning, "2 of 4 columns never change; leave them out if they carry no meaning")]
+    );
+    let counts = sparse().slice(0..2).unwrap().taken_as(None).unwrap();
+    // Four of six values are zero.
+    assert_eq!(about(&counts.remarks(), About::Range), [(Severity::Info, "66.7% of the counts are 0")]);
+}
+
+#[test]
+fn images_are_tables_with_a_shape() {
+    let dataset = Dataset::embedded().unwrap();
+    let tables = Tables::from_images(&dataset).unwrap();
+    assert_eq!((tables.kind(), tables.train().shape()), (Kind::Byte, Some((28, 28))));
+    for split in Split::ALL {
+        let (table, images) = (tables.table(split), dataset.images(split));
+        assert!(
+            table.rows(0..table.len()).unwrap().iter().zip(images.bytes()).all(|(a, &b)| *a == f32::from(b))
+        );
+    }
+    // Binary images are held as the bytes 0 and 255, which stand for 0 and 1.
+    let parts = (0..3).map(|_| dataset.train().slice(0..9).unwrap());
+    let [train, validation, test] = parts.collect::<Vec<_>>().try_into().unwrap();
+    let bytes = train.bytes().iter().map(|&byte| if byte > 99 { 255 } else { 0 }).collect::<Vec<u8>>();
+    let images = |_| hmcvi::data::Images::new(28, 28, bytes.clone(), None).unwrap();
+    let [train, validation, test] = [train, validation, test].map(images);
+    let binary = Dataset::new("binary", "memory", train, validation, test).unwrap().taken_as(None).unwrap();
+    let table = Tables::from_images(&binary).unwrap();
+    assert_eq!((table.kind(), table.summary().max), (Kind::Binary, 1.0));
+}
