@@ -132,7 +132,7 @@ fn kinds_follow_from_the_values_and_the_reason_is_said() {
         (two, Kind::Binary, "every value is 0 or 1"),
         (whole, Kind::Real, "choose the kind `count`"),
         (counts, Kind::Count, "sparse"),
-        (real, Kind::Real, "not whole"),
+        (real, Kind::Real, "not integers"),
     ] {
         let tables = divide(table, Splitting::Shuffled, None).unwrap();
         assert_eq!(Split::ALL.map(|split| tables.table(split).kind()), [kind; 3]);
@@ -150,13 +150,13 @@ fn a_kind_that_is_asked_for_is_checked_value_by_value() {
         (
             [0.0, 256.0, 2.0, 3.0],
             Kind::Byte,
-            Some("row 0, column 1 is 256, expected a whole number from 0 to 255"),
+            Some("row 0, column 1 is 256, expected an integer from 0 to 255"),
         ),
-        ([0.0, 1.0, 2.0, -3.0], Kind::Count, Some("row 1, column 1 is -3, expected a whole number from 0")),
-        ([0.0, 1.0, 2.0, 2e7], Kind::Count, Some("expected a whole number from 0 to 16777216")),
+        ([0.0, 1.0, 2.0, -3.0], Kind::Count, Some("row 1, column 1 is -3, expected an integer from 0")),
+        ([0.0, 1.0, 2.0, 2e7], Kind::Count, Some("expected an integer from 0 to 16777215")),
         ([0.0, 1.0, 0.5, 3.0], Kind::Class, Some("row 1, column 0 is 0.5")),
         ([0.0, 1.0, 0.5, 3.0], Kind::Real, None),
-        ([0.0, 1.0, 9.0, 16_777_216.0], Kind::Count, None),
+        ([0.0, 1.0, 9.0, 16_777_215.0], Kind::Count, None),
     ] {
         let taken = table(values).taken_as(Some(kind));
         match refused {

@@ -116,6 +116,8 @@ fn files_that_are_no_tables_are_refused() {
         let error = message(csv(text));
         assert!(error.contains(words), "{text:?}: {error}");
     }
+    let endless = format!("a,b\n1,\"{}", "2\n".repeat(9 << 20));
+    assert!(message(csv(&endless)).contains("is a quote not closed?"));
     assert!(message(csv_of("y\n1\n", &[], Some("y"))).contains("beside the labels"));
     let error = message(csv_of(IRIS, &["petal", "width"], None));
     assert!(error.contains("column `width`") && error.contains("`sepal`"), "{error}");
@@ -168,7 +170,7 @@ fn other_matrices_are_refused_by_what_they_are() {
         ("3 4 3", "3 0 3", "number of columns is 0"),
         ("1 2 5", "0 2 5", "line 5 is `0 2 5`, expected a row from 1 to 3, a column from 1 to 4"),
         ("1 2 5", "1 5 5", "line 5 is `1 5 5`"),
-        ("1 2 5", "1 2 0.5", "and a whole number"),
+        ("1 2 5", "1 2 0.5", "and an integer"),
         ("1 2 5", "1 2", "line 5 is `1 2`"),
         ("1 2 5", "1 2 5 5", "line 5 is `1 2 5 5`"),
         ("1 2 5", "3 1 5", "row 2, column 0 (counted from 0) is given twice"),

@@ -245,7 +245,8 @@ fn sparse_archives() {
     }
     let seed = archive.finish().expect("memory").into_inner();
     let path = folder.path().join("damaged.npz");
-    torment("table npz", &[seed], 4000, |bytes| {
+    // Fewer inputs, because each is written to the disk; the archive around the arrays is damaged above.
+    torment_with(2_000, "table npz", &[seed], 4000, |bytes| {
         std::fs::write(&path, bytes).expect("written");
         open_table(&path, &TableReading::default()).is_ok_and(|tables| tables.train().is_sparse())
     });

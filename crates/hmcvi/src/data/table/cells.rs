@@ -17,8 +17,15 @@ pub(super) struct Cells {
 enum Store {
     /// Row after row.
     Dense(Vec<f32>),
-    /// Row `i` has `values[starts[i]..starts[i + 1]]` in the columns of the same range, in ascending order.
-    Sparse { starts: Vec<usize>, columns: Vec<u32>, values: Vec<f32> },
+    Sparse(Sparse),
+}
+
+/// Row `i` has `values[starts[i]..starts[i + 1]]` in the columns of the same range, in ascending order.
+#[derive(Clone, Debug, PartialEq)]
+struct Sparse {
+    starts: Vec<usize>,
+    columns: Vec<u32>,
+    values: Vec<f32>,
 }
 
 /// Rows and columns that a sparse file may declare beyond sixteen for each of its values: tables of counts have rows
@@ -79,7 +86,7 @@ impl Cells {
         values: &[f32],
     ) -> Result<Cells, DataError> {
         check_starts(file, starts, columns.len(), values.len())?;
-        let mut sparse = Rows { starts: vec![0], ..Rows::default() };
+        let mut sparse = Sparse::new();
         let mut entries: Vec<(u32, f32)> = Vec::new();
         for (row, bounds) in starts.windows(2).enumerate() {
             let range = bounds[0]..bounds[1];
@@ -87,26 +94,25 @@ impl Cells {
             entries.extend(columns[range.clone()].iter().copied().zip(values[range].iter().copied()));
             sparse.push(file, row, width, &mut entries)?;
         }
-        let Rows { starts, columns, values } = sparse;
-        Ok(Cells { columns: width, store: Store::Sparse { starts, columns, values } })
+        Ok(Cells { columns: width, store: Store::Sparse(sparse) })
     }
 
     pub(super) fn rows(&self) -> usize {
         match &self.store {
             Store::Dense(values) => values.len() / self.columns,
-            Store::Sparse { starts, .. } => starts.len() - 1,
+            Store::Sparse(sparse) => sparse.starts.len() - 1,
         }
     }
 
     pub(super) fn is_sparse(&self) -> bool {
-        matches!(self.store, Store::Sparse { .. })
+        matches!(self.store, Store::Sparse(_))
     }
 
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
         match &self.store {
             Store::Dense(values) => size_of_val(&values[..]),
-            Store::Sparse { starts, columns, values } => {
+            Store::Sparse(Sparse { starts, columns, values }) => {
                 size_of_val(&starts[..]) + size_of_val(&columns[..]) + size_of_val(&values[..])
             }
         }
@@ -116,7 +122,7 @@ impl Cells {
     pub(super) fn non_zeros(&self, row: usize) -> impl Iterator<Item = (usize, f32)> + '_ {
         let (dense, columns, values) = match &self.store {
             Store::Dense(values) => (&values[row * self.columns..][..self.columns], &[][..], &[][..]),
-            Store::Sparse { starts, columns, values } => {
+            Store::Sparse(Sparse { starts, columns, values }) => {
                 let range = starts[row]..starts[row + 1];
                 (&[][..], &columns[range.clone()], &values[range])
             }
@@ -129,7 +135,7 @@ impl Cells {
     pub(super) fn write(&self, row: usize, out: &mut [f32]) {
         match &self.store {
             Store::Dense(values) => out.copy_from_slice(&values[row * self.columns..][..self.columns]),
-            Store::Sparse { .. } => {
+            Store::Sparse(_) => {
                 out.fill(0.0);
                 self.non_zeros(row).for_each(|(column, value)| out[column] = value);
             }
@@ -142,7 +148,7 @@ impl Cells {
             Store::Dense(values) => {
                 Cow::Borrowed(&values[range.start * self.columns..range.end * self.columns])
             }
-            Store::Sparse { .. } => {
+            Store::Sparse(_) => {
                 let mut all = vec![0.0; range.len() * self.columns];
                 for (row, out) in range.zip(all.chunks_mut(self.columns)) {
                     self.write(row, out);
@@ -160,37 +166,38 @@ impl Cells {
                 let rows = order.flat_map(|row| values[row * columns..][..columns].iter().copied());
                 Cells { columns, store: Store::Dense(rows.collect()) }
             }
-            Store::Sparse { .. } => {
-                let mut rows = Rows { starts: vec![0], ..Rows::default() };
+            Store::Sparse(_) => {
+                let mut rows = Sparse::new();
                 for row in order {
-                    self.non_zeros(row).for_each(|(column, value)| {
-                        rows.columns.push(column as u32);
-                        rows.values.push(value);
-                    });
-                    rows.starts.push(rows.values.len());
+                    rows.extend(self.non_zeros(row).map(|(column, value)| (column as u32, value)));
                 }
-                let Rows { starts, columns: of_rows, values } = rows;
-                Cells { columns, store: Store::Sparse { starts, columns: of_rows, values } }
+                Cells { columns, store: Store::Sparse(rows) }
             }
         }
     }
 
     /// Replaces every value that is not zero by another that is not.
     pub(super) fn replace(&mut self, value: impl Fn(f32) -> f32) {
-        let (Store::Dense(values) | Store::Sparse { values, .. }) = &mut self.store;
+        let (Store::Dense(values) | Store::Sparse(Sparse { values, .. })) = &mut self.store;
         values.iter_mut().filter(|found| **found != 0.0).for_each(|found| *found = value(*found));
     }
 }
 
-/// Sparse rows while they come.
-#[derive(Default)]
-struct Rows {
-    starts: Vec<usize>,
-    columns: Vec<u32>,
-    values: Vec<f32>,
-}
+impl Sparse {
+    fn new() -> Self {
+        Sparse { starts: vec![0], columns: Vec::new(), values: Vec::new() }
+    }
 
-impl Rows {
+    /// Adds a row of values that are not zero.
+    fn extend(&mut self, entries: impl Iterator<Item = (u32, f32)>) {
+        for (column, value) in entries {
+            self.columns.push(column);
+            self.values.push(value);
+        }
+        self.starts.push(self.values.len());
+    }
+
+    /// Checks a row, sorts it and adds it.
     fn push(
         &mut self,
         file: &str,
@@ -207,14 +214,10 @@ impl Rows {
             let field = format!("row {row}, column {} (counted from 0)", twice[0].0);
             return Err(DataError::field(file, field, "given twice", "one value for each row and column"));
         }
-        for &mut (column, value) in entries {
-            let value = finite(file, row, column as usize, value)?;
-            if value != 0.0 {
-                self.columns.push(column);
-                self.values.push(value);
-            }
+        for (column, value) in entries.iter_mut() {
+            *value = finite(file, row, *column as usize, *value)?;
         }
-        self.starts.push(self.values.len());
+        self.extend(entries.iter().copied().filter(|(_, value)| *value != 0.0));
         Ok(())
     }
 }

@@ -12,13 +12,13 @@ use super::summary::Overview;
 pub enum Kind {
     /// Exactly 0 or 1.
     Binary,
-    /// Whole intensities from 0 to 255, such as grey pixels.
+    /// Integer intensities from 0 to 255, such as grey pixels.
     Byte,
-    /// Whole numbers from 0: how often something was seen.
+    /// Non-negative integers: how often something was seen.
     Count,
     /// Any numbers.
     Real,
-    /// Whole numbers from 0 that name classes; only where it is asked for.
+    /// Non-negative integers that number classes. Never detected, only chosen.
     Class,
 }
 
@@ -52,8 +52,8 @@ impl Kind {
     pub(super) fn allowed(self) -> &'static str {
         match self {
             Kind::Binary => "0 or 1",
-            Kind::Byte => "a whole number from 0 to 255",
-            Kind::Count | Kind::Class => "a whole number from 0 to 16777216",
+            Kind::Byte => "an integer from 0 to 255",
+            Kind::Count | Kind::Class => "an integer from 0 to 16777215",
             Kind::Real => "a number",
         }
     }
@@ -87,8 +87,8 @@ pub enum Stored {
     Float,
 }
 
-/// Up to here, 2^24, single precision holds every whole number exactly.
-pub(super) const MOST_COUNT: f32 = 16_777_216.0;
+/// Below 2^24, single precision holds every integer exactly; at 2^24, an integer may have been rounded to it.
+pub(super) const MOST_COUNT: f32 = 16_777_215.0;
 /// Pixels reach the upper half of their range, counts in bytes hardly ever do.
 const LARGE: f32 = 128.0;
 /// The byte of white pixels, which stands for 1 where all others are 0.
@@ -134,30 +134,33 @@ pub(super) fn detect(facts: &Facts<'_>) -> Choice {
         return choice(Kind::Binary, "every pixel is 0 or 255, which stands for 1");
     }
     if bytes && seen.largest >= LARGE {
-        return choice(Kind::Byte, "the values are pixels in bytes");
+        return choice(
+            Kind::Byte,
+            "rows of bytes that reach beyond 127 and have the shape of an image are pixels",
+        );
     }
     match (counts, stored) {
         (true, Stored::Float) if sparse => {
-            choice(Kind::Count, "the table is sparse and every value is a whole number from 0")
+            choice(Kind::Count, "the table is sparse and all values are non-negative integers")
         }
         (true, Stored::Float) => {
-            let why = "they are stored as floating-point numbers, although all are whole and from 0; if they are counts, \
-                       choose the kind `count`";
+            let why = "they are stored as floating-point numbers, although all are non-negative integers; if they are \
+                       counts, choose the kind `count`";
             choice(Kind::Real, why)
         }
-        (true, _) => choice(Kind::Count, "every value is a whole number from 0"),
+        (true, _) => choice(Kind::Count, "all values are non-negative integers"),
         (false, _) => choice(Kind::Real, &why_real(seen)),
     }
 }
 
 fn why_real(seen: &Overview) -> String {
     if !seen.whole {
-        "some values are not whole numbers".to_owned()
+        "some values are not integers".to_owned()
     } else if seen.least < 0.0 {
-        format!("the least value is {}, and counts begin at 0", seen.least)
+        format!("the least value is {}, and counts are not negative", seen.least)
     } else {
         format!(
-            "the largest value is {}; beyond 16777216 values are rounded, so they cannot be counts",
+            "the largest value is {}; single precision rounds integers beyond 16777215, so they cannot be counts",
             seen.largest
         )
     }

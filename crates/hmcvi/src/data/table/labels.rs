@@ -18,7 +18,7 @@ impl Labels {
         Labels { values, names: None }
     }
 
-    /// Labels from text: numbers if all are whole numbers, else classes, which are numbered from 0 by their names in
+    /// Labels from text: numbers if all are integers, else classes, which are numbered from 0 by their names in
     /// alphabetical order.
     pub fn from_text(texts: &[String]) -> Labels {
         if let Ok(values) = texts.iter().map(|text| text.parse()).collect() {

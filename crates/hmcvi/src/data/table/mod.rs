@@ -7,7 +7,7 @@
 //! let heights: Vec<f32> = (0..70).map(|i| 1.5 + 0.01 * i as f32).collect();
 //! let tables = Tables::from_parts("heights", "memory", Splitting::Shuffled, (Table::dense(1, heights)?, None, None), None)?;
 //! assert_eq!((tables.kind(), tables.train().len(), tables.test().len()), (Kind::Real, 50, 10));
-//! assert!(tables.remarks()[0].text.contains("not whole numbers"));
+//! assert!(tables.remarks()[0].text.contains("not integers"));
 //! # Ok::<(), hmcvi::data::DataError>(())
 //! ```
 //!

@@ -91,7 +91,8 @@ fn banner(lines: &mut Lines<'_>) -> Result<Field, DataError> {
         other => return refuse("type of the values", other, "`integer`, `real` or `pattern`"),
     };
     if symmetry != "general" {
-        let expected = "`general`; rows of a table are observations, so a symmetric matrix is none";
+        let expected =
+            "`general`; the rows of a table are observations, which a symmetric matrix does not have";
         return refuse("symmetry", symmetry, expected);
     }
     Ok(field)
@@ -152,7 +153,7 @@ fn entry(lines: &mut Lines<'_>, field: Field, sizes: [u64; 2]) -> Result<Option<
         }
         None => {
             let value = match field {
-                Field::Integer => " and a whole number",
+                Field::Integer => " and an integer",
                 Field::Real => " and a finite number",
                 Field::Pattern => "",
             };

@@ -94,7 +94,7 @@ impl NumberArray {
         }
         let whole = |value: &f32| value.fract() == 0.0 && value.abs() <= MOST_COUNT;
         if let Some(other) = self.values.iter().find(|value| !whole(value)) {
-            return Err(DataError::field(file, "a label", other, "a whole number"));
+            return Err(DataError::field(file, "a label", other, "an integer"));
         }
         Ok(Labels::numbers(self.values.iter().map(|&value| value as i64).collect()))
     }

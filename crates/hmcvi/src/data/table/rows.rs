@@ -33,7 +33,7 @@ impl Table {
     /// A dense table of `values`, row after row. Its kind follows from the values; see [`Table::taken_as`].
     ///
     /// # Errors
-    /// [`DataError::Field`] if there are no values or no whole number of rows, or a value is not finite.
+    /// [`DataError::Field`] if there are no values, the last row is incomplete, or a value is not finite.
     pub fn dense(columns: usize, values: Vec<f32>) -> Result<Table, DataError> {
         Table::raw(Cells::dense("table", columns, values)?, Stored::Float).taken_as(None)
     }

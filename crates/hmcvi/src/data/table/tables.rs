@@ -3,7 +3,7 @@
 use super::super::arrays::Parts;
 use super::super::error::DataError;
 use super::super::hash::Hasher;
-use super::super::remark::{About, Remark, Severity};
+use super::super::remark::{About, Remark};
 use super::super::split::{Dataset, Split};
 use super::super::splitting::{Splitting, divide};
 use super::Table;
@@ -160,16 +160,14 @@ fn hash(tables: [&Table; 3]) -> String {
     hasher.finish()
 }
 
-/// Takes tables that belong together for one kind, and says why where none was asked for.
+/// Treats tables that belong together as one kind, and says why where none was asked for.
 pub(super) fn take_as(
     source: &str,
     tables: &mut [&mut Table],
     kind: Option<Kind>,
 ) -> Result<Option<Remark>, DataError> {
     let Some(first) = tables.first() else { return Ok(None) };
-    let (stored, sparse) = (first.stored(), first.is_sparse());
-    let side = if stored == Stored::Byte && !sparse { kind::square(first.columns()) } else { None };
-    let shape = first.shape().or(side.map(|side| (side, side)));
+    let (stored, sparse, shape) = (first.stored(), first.is_sparse(), image_shape(first));
     let all: Vec<&Table> = tables.iter().map(|table| &**table).collect();
     let overview = Overview::of(&all);
     let found = kind::detect(&Facts { overview: &overview, stored, sparse, image: shape.is_some() });
@@ -187,8 +185,16 @@ pub(super) fn take_as(
             table.shape = shape;
         }
     }
-    let text = || format!("the values are taken for {}: {}", words(taken), found.why);
-    Ok(kind.is_none().then(|| Remark::new(Severity::Note, About::Kind, text())))
+    let remark =
+        || Remark::note(About::Kind, format!("the values are treated as {}: {}", words(taken), found.why));
+    Ok(kind.is_none().then(remark))
+}
+
+/// The shape of a table, or the one that its rows have if they are bytes and turn out to be pixels.
+fn image_shape(table: &Table) -> Option<(usize, usize)> {
+    let bytes = table.stored() == Stored::Byte && !table.is_sparse();
+    let square = || kind::square(table.columns()).filter(|_| bytes).map(|side| (side, side));
+    table.shape().or_else(square)
 }
 
 fn words(kind: Kind) -> &'static str {
