@@ -265,6 +265,26 @@ fn text_tables() {
 }
 
 #[test]
+fn sparse_tables_are_never_dense_in_memory() {
+    // 10,000 x 10,000 with two values in each row: 400 MB if it were dense.
+    let size = 10_000;
+    let entries = (1..=size).map(|row| format!("{row} {row} 3\n{row} {} 1\n", row % size + 1));
+    let text = entries.collect::<String>();
+    let text =
+        format!("%%MatrixMarket matrix coordinate integer general\n{size} {size} {}\n{text}", 2 * size);
+    let before = NOW.with(Cell::get);
+    MOST.with(|most| most.set(before));
+    let table = read_mtx_bytes("counts.mtx", text.as_bytes(), true).expect("counts");
+    let parts = (table, None, None);
+    let tables = Tables::from_parts("counts", "memory", Splitting::Shuffled, parts, None).expect("counts");
+    assert_eq!((tables.summary().rows, tables.summary().max), (size, 3.0));
+    assert!(!tables.remarks().is_empty() && tables.test().rows(0..1).is_some());
+    let taken = MOST.with(Cell::get) - before;
+    // At most 64 bytes for each value and 128 for each row and column, all copies together.
+    assert!(taken < 64 * 2 * size + 128 * 2 * size, "{taken} bytes");
+}
+
+#[test]
 fn png_images() {
     let mut seeds = Vec::new();
     for (color, samples) in [(png::ColorType::Grayscale, 1), (png::ColorType::Rgb, 3)] {
