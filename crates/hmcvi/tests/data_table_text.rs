@@ -149,6 +149,7 @@ fn matrix_market_files_are_sparse_counts() {
     assert_eq!((real.kind(), real.sha256()), (Kind::Count, table.sha256()));
     let fractions = mtx(&COUNTS.replace("integer", "real").replace("3 4 7", "3 4 -0.5")).unwrap();
     assert_eq!((fractions.kind(), fractions.summary().min), (Kind::Real, -0.5));
+    assert_eq!(mtx(&COUNTS.replace("3 4 3", "16432 4 3")).unwrap().len(), 16_432);
     let pattern = mtx("%%MatrixMarket matrix coordinate pattern general\n2 2 1\n2 1").unwrap();
     assert_eq!((pattern.kind(), all(&pattern)), (Kind::Binary, vec![0.0, 0.0, 1.0, 0.0]));
 }
@@ -167,6 +168,8 @@ fn other_matrices_are_refused_by_what_they_are() {
         ("3 4 3", "3 4 2", "number of values is more, expected 2"),
         ("3 4 3", "3 4 99999999999", "of the values are there"),
         ("3 4 3", "9999999999 4 3", "number of rows is 9999999999, expected from 1 to"),
+        // Empty rows take memory too: 2^14 are free, and 16 for each value.
+        ("3 4 3", "16433 4 3", "number of rows is 16433, expected from 1 to 16432"),
         ("3 4 3", "3 0 3", "number of columns is 0"),
         ("1 2 5", "0 2 5", "line 5 is `0 2 5`, expected a row from 1 to 3, a column from 1 to 4"),
         ("1 2 5", "1 5 5", "line 5 is `1 5 5`"),

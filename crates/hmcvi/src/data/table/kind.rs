@@ -121,40 +121,34 @@ pub(super) fn square(columns: usize) -> Option<usize> {
 /// Chooses a kind by type and values.
 pub(super) fn detect(facts: &Facts<'_>) -> Choice {
     let Facts { overview: seen, stored, sparse, image } = *facts;
-    let choice = |kind, why: &str| Choice { kind, why: why.to_owned() };
-    let bytes = stored == Stored::Byte && image;
-    let counts = seen.whole && seen.least >= 0.0 && seen.largest <= MOST_COUNT;
-    if stored == Stored::Bool {
-        return choice(Kind::Binary, "the values are truth values");
-    }
-    if seen.zeros > 0 && seen.ones > 0 && seen.zeros + seen.ones == seen.values {
-        return choice(Kind::Binary, "every value is 0 or 1");
-    }
-    if bytes && seen.zeros > 0 && seen.whites > 0 && seen.zeros + seen.whites == seen.values {
-        return choice(Kind::Binary, "every pixel is 0 or 255, which stands for 1");
-    }
-    if bytes && seen.largest >= LARGE {
-        return choice(
-            Kind::Byte,
-            "rows of bytes that reach beyond 127 and have the shape of an image are pixels",
-        );
-    }
-    match (counts, stored) {
-        (true, Stored::Float) if sparse => {
-            choice(Kind::Count, "the table is sparse and all values are non-negative integers")
-        }
-        (true, Stored::Float) => {
-            let why = "they are stored as floating-point numbers, although all are non-negative integers; if they are \
-                       counts, choose the kind `count`";
-            choice(Kind::Real, why)
-        }
-        (true, _) => choice(Kind::Count, "all values are non-negative integers"),
-        (false, _) => choice(Kind::Real, &why_real(seen)),
-    }
+    let pixels = stored == Stored::Byte && image;
+    let two = |others: u64| seen.zeros > 0 && others > 0 && seen.zeros + others == seen.values;
+    let counts = seen.integers && seen.least >= 0.0 && seen.largest <= MOST_COUNT;
+    let (kind, why) = if stored == Stored::Bool {
+        (Kind::Binary, "the values are truth values")
+    } else if two(seen.ones) {
+        (Kind::Binary, "every value is 0 or 1")
+    } else if pixels && two(seen.whites) {
+        (Kind::Binary, "every pixel is 0 or 255, which stands for 1")
+    } else if pixels && seen.largest >= LARGE {
+        (Kind::Byte, "rows of bytes that reach beyond 127 and have the shape of an image are pixels")
+    } else if counts && stored != Stored::Float {
+        (Kind::Count, "all values are non-negative integers")
+    } else if counts && sparse {
+        (Kind::Count, "the table is sparse and all values are non-negative integers")
+    } else if counts {
+        (Kind::Real, FLOATS)
+    } else {
+        return Choice { kind: Kind::Real, why: why_real(seen) };
+    };
+    Choice { kind, why: why.to_owned() }
 }
 
+const FLOATS: &str = "they are stored as floating-point numbers, although all are non-negative integers; if they are \
+                      counts, choose the kind `count`";
+
 fn why_real(seen: &Overview) -> String {
-    if !seen.whole {
+    if !seen.integers {
         "some values are not integers".to_owned()
     } else if seen.least < 0.0 {
         format!("the least value is {}, and counts are not negative", seen.least)

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::super::arrays::{self, Array};
+use super::super::arrays::{self, Array, Parts};
 use super::super::error::{DataError, name};
 use super::super::folder::{NpyFolder, folder_name};
 use super::super::npz::NpzArrays;
@@ -66,37 +66,38 @@ impl Format {
 pub fn open(path: &Path, reading: &TableReading) -> Result<Tables, DataError> {
     let format = format(path)?;
     check(path, reading, format)?;
-    let whole = |table: Table| ((table, None, None), None);
-    let (parts, remark) = match format {
-        Format::Npy => {
-            let array = NumberArray::read(Stream::open(path)?)?;
-            whole(array.into_rows(&name(path), None)?)
-        }
-        Format::Npz => {
-            let mut arrays = NpzArrays::<NumberArray>::open(path)?;
-            match csr::is_sparse(&arrays.npz) {
-                true => whole(csr::read(&name(path), &mut arrays.npz)?),
-                false => arrays::parts(reading.splitting, &mut arrays)?,
-            }
-        }
-        Format::Csv => {
-            let separator = csv::separator(&name(path));
-            whole(csv::read(Stream::open(path)?, separator, &reading.columns)?)
-        }
-        Format::Mtx => {
-            let table = mtx::read(Stream::open(path)?, reading.transpose)?;
-            ((table, None, None), about_rows(reading.transpose))
-        }
-        Format::Folder if png::list(path)?.is_empty() => {
-            arrays::parts(reading.splitting, &mut NpyFolder::<NumberArray>::new(path))?
-        }
-        Format::Folder => whole(png::read_png_folder(path)?.to_table()?),
-    };
+    let (parts, remark) = read(path, reading, format)?;
     let tables = Tables::from_parts(stem(path), name(path), reading.splitting, parts, reading.kind)?;
     Ok(match remark {
         Some(remark) => tables.with_remark(remark),
         None => tables,
     })
+}
+
+/// The parts that there are, and what there is to say about them.
+fn read(
+    path: &Path,
+    reading: &TableReading,
+    format: Format,
+) -> Result<(Parts<Table>, Option<Remark>), DataError> {
+    let table = match format {
+        Format::Npy => NumberArray::read(Stream::open(path)?)?.into_rows(&name(path), None)?,
+        Format::Npz => {
+            let mut arrays = NpzArrays::<NumberArray>::open(path)?;
+            if !csr::is_sparse(&arrays.npz) {
+                return arrays::parts(reading.splitting, &mut arrays);
+            }
+            csr::read(&name(path), &mut arrays.npz)?
+        }
+        Format::Csv => csv::read(Stream::open(path)?, csv::separator(&name(path)), &reading.columns)?,
+        Format::Mtx => mtx::read(Stream::open(path)?, reading.transpose)?,
+        Format::Folder if png::list(path)?.is_empty() => {
+            return arrays::parts(reading.splitting, &mut NpyFolder::<NumberArray>::new(path));
+        }
+        Format::Folder => png::read_png_folder(path)?.to_table()?,
+    };
+    let remark = (format == Format::Mtx && !reading.transpose).then(about_rows);
+    Ok(((table, None, None), remark))
 }
 
 fn format(path: &Path) -> Result<Format, DataError> {
@@ -123,10 +124,9 @@ fn check(path: &Path, reading: &TableReading, format: Format) -> Result<(), Data
     Ok(())
 }
 
-fn about_rows(transpose: bool) -> Option<Remark> {
-    let text =
-        "rows of the file are taken for rows of the table; if they are genes, or other columns, transpose it";
-    (!transpose).then(|| Remark::note(About::Columns, text))
+fn about_rows() -> Remark {
+    let text = "rows of the file are rows of the table; if they are genes, or other columns, transpose it";
+    Remark::note(About::Columns, text)
 }
 
 /// What a data set is called that has no other name than that of its file.

@@ -39,15 +39,16 @@ pub(super) struct Overview {
     pub(super) least: f32,
     pub(super) largest: f32,
     pub(super) sum: f64,
-    /// Whether all are whole numbers.
-    pub(super) whole: bool,
+    /// Whether all are integers.
+    pub(super) integers: bool,
 }
 
 impl Overview {
     pub(super) fn of(tables: &[&Table]) -> Overview {
         let (least, largest) = (f32::INFINITY, f32::NEG_INFINITY);
         let (values, zeros) = (0, 0);
-        let mut seen = Overview { values, zeros, ones: 0, whites: 0, least, largest, sum: 0.0, whole: true };
+        let mut seen =
+            Overview { values, zeros, ones: 0, whites: 0, least, largest, sum: 0.0, integers: true };
         let mut stored = 0;
         for table in tables {
             seen.values += table.len() as u64 * table.columns() as u64;
@@ -76,7 +77,7 @@ impl Overview {
         self.whites += u64::from(value == WHITE);
         (self.least, self.largest) = (self.least.min(value), self.largest.max(value));
         self.sum += f64::from(value);
-        self.whole &= value.fract() == 0.0;
+        self.integers &= value.fract() == 0.0;
     }
 }
 
