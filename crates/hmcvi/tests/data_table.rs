@@ -3,6 +3,7 @@
 
 use hmcvi::data::table::{Kind, Labels, Table, Tables};
 use hmcvi::data::{About, DataError, Dataset, Remark, Severity, Split, Splitting};
+use hmcvi_graph::DataSet;
 use sha2::{Digest, Sha256};
 
 /// Rows (1, 0, 2), (0, 0, 0), (0, 3, 0.5).
@@ -42,6 +43,14 @@ fn dense_and_sparse_tables_give_the_same_rows() {
         assert_eq!(slice.rows(0..2), table.rows(1..3));
         assert_eq!(slice.is_sparse(), table.is_sparse());
     }
+}
+
+#[test]
+fn the_engine_takes_tables_as_they_are() {
+    assert!(matches!(dense().data_set(), DataSet::Values(values) if values.len() == 9));
+    let table = sparse();
+    let DataSet::Sparse(rows) = table.data_set() else { panic!("sparse") };
+    assert_eq!((rows.rows(), rows.cols(), rows.row(2)), (3, 3, (&[1, 2][..], &[3.0, 0.5][..])));
 }
 
 #[test]

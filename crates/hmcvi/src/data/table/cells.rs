@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use hmcvi_graph::{DataSet, SparseRows};
+
 use super::super::error::DataError;
 use super::super::file::MOST_BYTES;
 
@@ -17,15 +19,8 @@ pub(super) struct Cells {
 enum Store {
     /// Row after row.
     Dense(Vec<f32>),
-    Sparse(Sparse),
-}
-
-/// Row `i` has `values[starts[i]..starts[i + 1]]` in the columns of the same range, in ascending order.
-#[derive(Clone, Debug, PartialEq)]
-struct Sparse {
-    starts: Vec<usize>,
-    columns: Vec<u32>,
-    values: Vec<f32>,
+    /// The values that are not zero.
+    Sparse(SparseRows),
 }
 
 /// Rows and columns that a sparse file may declare beyond sixteen for each of its values: tables of counts have rows
@@ -86,21 +81,23 @@ impl Cells {
         values: &[f32],
     ) -> Result<Cells, DataError> {
         check_starts(file, starts, columns.len(), values.len())?;
-        let mut sparse = Sparse::new();
+        let mut kept = Kept { starts: vec![0], columns: Vec::new(), values: Vec::new() };
         let mut entries: Vec<(u32, f32)> = Vec::new();
         for (row, bounds) in starts.windows(2).enumerate() {
             let range = bounds[0]..bounds[1];
             entries.clear();
             entries.extend(columns[range.clone()].iter().copied().zip(values[range].iter().copied()));
-            sparse.push(file, row, width, &mut entries)?;
+            kept.push(file, row, width, &mut entries)?;
         }
+        let sparse = SparseRows::new(width, kept.starts, kept.columns, kept.values)
+            .map_err(|error| DataError::field(file, "sparse table", error, "ascending columns"))?;
         Ok(Cells { columns: width, store: Store::Sparse(sparse) })
     }
 
     pub(super) fn rows(&self) -> usize {
         match &self.store {
             Store::Dense(values) => values.len() / self.columns,
-            Store::Sparse(sparse) => sparse.starts.len() - 1,
+            Store::Sparse(sparse) => sparse.rows(),
         }
     }
 
@@ -112,9 +109,17 @@ impl Cells {
     pub(super) fn bytes(&self) -> usize {
         match &self.store {
             Store::Dense(values) => size_of_val(&values[..]),
-            Store::Sparse(Sparse { starts, columns, values }) => {
-                size_of_val(&starts[..]) + size_of_val(&columns[..]) + size_of_val(&values[..])
+            Store::Sparse(sparse) => {
+                (sparse.rows() + 1) * size_of::<usize>() + sparse.len() * size_of::<(u32, f32)>()
             }
+        }
+    }
+
+    /// The values as the engine takes them.
+    pub(super) fn data_set(&self) -> DataSet<'_> {
+        match &self.store {
+            Store::Dense(values) => DataSet::Values(values),
+            Store::Sparse(sparse) => DataSet::Sparse(sparse),
         }
     }
 
@@ -122,9 +127,9 @@ impl Cells {
     pub(super) fn non_zeros(&self, row: usize) -> impl Iterator<Item = (usize, f32)> + '_ {
         let (dense, columns, values) = match &self.store {
             Store::Dense(values) => (&values[row * self.columns..][..self.columns], &[][..], &[][..]),
-            Store::Sparse(Sparse { starts, columns, values }) => {
-                let range = starts[row]..starts[row + 1];
-                (&[][..], &columns[range.clone()], &values[range])
+            Store::Sparse(sparse) => {
+                let (columns, values) = sparse.row(row);
+                (&[][..], columns, values)
             }
         };
         let dense = dense.iter().copied().enumerate().filter(|(_, value)| *value != 0.0);
@@ -166,37 +171,29 @@ impl Cells {
                 let rows = order.flat_map(|row| values[row * columns..][..columns].iter().copied());
                 Cells { columns, store: Store::Dense(rows.collect()) }
             }
-            Store::Sparse(_) => {
-                let mut rows = Sparse::new();
-                for row in order {
-                    rows.extend(self.non_zeros(row).map(|(column, value)| (column as u32, value)));
-                }
-                Cells { columns, store: Store::Sparse(rows) }
+            Store::Sparse(sparse) => {
+                let rows: Vec<u32> = order.map(|row| row as u32).collect();
+                Cells { columns, store: Store::Sparse(sparse.pick(&rows)) }
             }
         }
     }
 
-    /// Replaces every value that is not zero by another that is not.
+    /// Replaces every value of a dense table.
     pub(super) fn replace(&mut self, value: impl Fn(f32) -> f32) {
-        let (Store::Dense(values) | Store::Sparse(Sparse { values, .. })) = &mut self.store;
-        values.iter_mut().filter(|found| **found != 0.0).for_each(|found| *found = value(*found));
+        if let Store::Dense(values) = &mut self.store {
+            values.iter_mut().for_each(|found| *found = value(*found));
+        }
     }
 }
 
-impl Sparse {
-    fn new() -> Self {
-        Sparse { starts: vec![0], columns: Vec::new(), values: Vec::new() }
-    }
+/// The values of sparse rows that are kept, while they come.
+struct Kept {
+    starts: Vec<usize>,
+    columns: Vec<u32>,
+    values: Vec<f32>,
+}
 
-    /// Adds a row of values that are not zero.
-    fn extend(&mut self, entries: impl Iterator<Item = (u32, f32)>) {
-        for (column, value) in entries {
-            self.columns.push(column);
-            self.values.push(value);
-        }
-        self.starts.push(self.values.len());
-    }
-
+impl Kept {
     /// Checks a row, sorts it and adds it.
     fn push(
         &mut self,
@@ -217,7 +214,11 @@ impl Sparse {
         for (column, value) in entries.iter_mut() {
             *value = finite(file, row, *column as usize, *value)?;
         }
-        self.extend(entries.iter().copied().filter(|(_, value)| *value != 0.0));
+        for &(column, value) in entries.iter().filter(|(_, value)| *value != 0.0) {
+            self.columns.push(column);
+            self.values.push(value);
+        }
+        self.starts.push(self.values.len());
         Ok(())
     }
 }

@@ -121,7 +121,7 @@ pub(super) fn square(columns: usize) -> Option<usize> {
 /// Chooses a kind by type and values.
 pub(super) fn detect(facts: &Facts<'_>) -> Choice {
     let Facts { overview: seen, stored, sparse, image } = *facts;
-    let pixels = stored == Stored::Byte && image;
+    let pixels = stored == Stored::Byte && image && !sparse;
     let two = |others: u64| seen.zeros > 0 && others > 0 && seen.zeros + others == seen.values;
     let counts = seen.integers && seen.least >= 0.0 && seen.largest <= MOST_COUNT;
     let (kind, why) = if stored == Stored::Bool {

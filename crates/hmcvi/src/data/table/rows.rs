@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use hmcvi_graph::DataSet;
+
 use super::super::error::DataError;
 use super::super::hash::Hasher;
 use super::super::images::Images;
@@ -179,6 +181,11 @@ impl Table {
         }
     }
 
+    /// All rows as the engine takes them, without a copy.
+    pub fn data_set(&self) -> DataSet<'_> {
+        self.cells.data_set()
+    }
+
     /// The values of a row that are not zero, with their columns in ascending order.
     ///
     /// # Panics
@@ -203,7 +210,7 @@ impl Table {
         }
     }
 
-    /// Replaces every value that is not zero by another that is not.
+    /// Replaces every value of a dense table.
     pub(super) fn replace(&mut self, value: impl Fn(f32) -> f32) {
         self.cells.replace(value);
     }

@@ -172,7 +172,7 @@ pub(super) fn take_as(
     let overview = Overview::of(&all);
     let found = kind::detect(&Facts { overview: &overview, stored, sparse, image: shape.is_some() });
     let taken = kind.unwrap_or(found.kind);
-    let white_is_one = taken == Kind::Binary && overview.is_black_and_white(stored, shape);
+    let white_is_one = taken == Kind::Binary && !sparse && overview.is_black_and_white(stored, shape);
     if kind.is_some() && !white_is_one {
         all.iter().try_for_each(|table| check_kind(source, table, taken))?;
     }
