@@ -224,7 +224,7 @@ fn set(epoch: &mut Epoch, name: &str, value: f64) {
 
 #[test]
 fn each_trouble_is_found_by_its_name() {
-    let cases: [(&str, Level, Spoil); 30] = [
+    let cases: [(&str, Level, Spoil); 31] = [
         ("training", Level::Problem, |r| r.summary.finished = false),
         ("overfitting", Level::Problem, |r| last(r).validation = Some(map(&[("bound", -101.5)]))),
         ("overfitting", Level::Problem, |r| {
@@ -274,6 +274,7 @@ fn each_trouble_is_found_by_its_name() {
             evaluation(r).bidirectional.as_mut().expect("there").gap = near(0.8);
         }),
         ("posterior", Level::Problem, |r| evaluation(r).posterior.as_mut().expect("there").r_hat = 1.3),
+        ("posterior", Level::Unchecked, |r| evaluation(r).posterior.as_mut().expect("there").images = 1),
         ("reverse-models", Level::Remark, |r| evaluation(r).reverse.as_mut().expect("there").own = near(1.5)),
     ];
     for (about, level, spoil) in cases {

@@ -125,6 +125,13 @@ pub(super) fn posterior(e: &Evaluation) -> Option<Finding> {
             "distances from them mean nothing",
             "use fewer or other images; their posteriors may have several modes",
         )
+    } else if p.images < 2 {
+        unchecked(
+            "posterior",
+            numbers,
+            "one image does not show whether the improvement is significant",
+            "use more images",
+        )
     } else if gain.mean.abs() < 3.0 * gain.standard_error && gain.mean != 0.0 {
         remark(
             "posterior",

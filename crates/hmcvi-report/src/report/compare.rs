@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use hmcvi_record::{ComparedRun, Comparison, Difference, Estimate, ImageEvaluation, REPORT_SCHEMA};
+use hmcvi_record::{
+    ComparedRun, Comparison, Difference, Estimate, Evaluation, ImageEvaluation, REPORT_SCHEMA,
+};
 
 use super::{RunData, bound, log_likelihood};
 
@@ -37,6 +39,15 @@ fn best_validation_bound(run: &RunData) -> Option<f64> {
     looks.filter(|b| b.is_finite()).reduce(f64::max)
 }
 
+/// What a run was evaluated on. Evaluations know their data by its hash only.
+fn data_of(run: &RunData, evaluation: &Evaluation) -> String {
+    let info = run.facts.info.as_ref().filter(|info| info.data_sha256 == evaluation.data_sha256);
+    info.map_or_else(
+        || format!("other data than {} was trained on", run.facts.name),
+        |info| info.data.clone(),
+    )
+}
+
 /// Why numbers of two runs say nothing about which model is better, if so. Neither is missing.
 fn not_comparable(from: &RunData, to: &RunData) -> Option<String> {
     let (a, b) = (from.facts.evaluation.as_ref()?, to.facts.evaluation.as_ref()?);
@@ -44,9 +55,8 @@ fn not_comparable(from: &RunData, to: &RunData) -> Option<String> {
     if let Some(run) = [from, to].iter().find(|run| stale(run)) {
         return Some(format!("{} was trained further after its evaluation", run.facts.name));
     }
-    let names = |run: &RunData| run.facts.info.as_ref().map_or("unknown data".into(), |i| i.data.clone());
     if a.data_sha256 != b.data_sha256 {
-        return Some(format!("evaluated on different data ({} and {})", names(from), names(to)));
+        return Some(format!("evaluated on different data ({} and {})", data_of(from, a), data_of(to, b)));
     }
     if a.split != b.split {
         return Some(format!("evaluated on {} and on {} images", a.split, b.split));
@@ -88,9 +98,7 @@ fn difference(
 /// number of the draw and the way pixels become binary, and on nothing else.
 fn same_draws(from: &RunData, to: &RunData) -> bool {
     let (Some(a), Some(b)) = (&from.facts.evaluation, &to.facts.evaluation) else { return false };
-    let of = |e: &hmcvi_record::Evaluation| {
-        (e.split.clone(), e.images, e.draws, e.pixel_scale, e.data_sha256.clone())
-    };
+    let of = |e: &Evaluation| (e.split.clone(), e.images, e.draws, e.pixel_scale, e.data_sha256.clone());
     of(a) == of(b) && from.facts.settings.binarisation == to.facts.settings.binarisation
 }
 

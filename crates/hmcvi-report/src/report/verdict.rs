@@ -43,7 +43,7 @@ fn single(run: &RunReport, best: Option<f64>) -> String {
     };
     let count = |level| run.findings.iter().filter(|f| f.level == level).count() as u64;
     let trust = match (count(Level::Problem), count(Level::Unchecked)) {
-        (0, 0) => "every check was made, and none found a problem".into(),
+        (0, 0) => format!("none of {} found a problem", counted(run.findings.len() as u64, "check")),
         (0, n) => format!("no check found a problem, but {} not made", were(n)),
         (n, _) => format!("{} below, so these numbers are not to be relied on yet", counted(n, "problem")),
     };

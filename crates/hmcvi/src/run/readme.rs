@@ -16,7 +16,8 @@ pub(super) fn text(path: &Path, spec: &RunSpec) -> String {
          last.safetensors   parameters and optimiser state after the last epoch\n\
          best.safetensors   parameters of the epoch with the best validation bound\n\
          summary.json       the outcome of training\n\
-         evaluation.json    bound and likelihood, after `hmcvi eval`; image by image in evaluation-images.jsonl\n\
+         evaluation.json    bound and likelihood, after `hmcvi eval`; image by image in evaluation-images.jsonl;\n\
+         \x20                  what it replaced in evaluation.previous.json\n\
          report.html        all of it as a page, after `hmcvi report`; its data in report.json\n\n\
          Resume it:         hmcvi resume {place}\n\
          Train it longer:   hmcvi resume {place} --set train.epochs={}\n\
