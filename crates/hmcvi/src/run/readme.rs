@@ -10,8 +10,8 @@ pub(super) fn text(path: &Path, spec: &RunSpec) -> String {
     let what = spec.preset.as_deref().unwrap_or("own settings");
     format!(
         "A training run of hmcvi ({what}, seed {}).\n\n\
-         config.toml        the complete settings; a run with them gives the same numbers again\n\
-         run.json           version, command, device, data and its SHA-256\n\
+         config.toml        the complete settings, as they are now\n\
+         run.json           version, command, device, data and its SHA-256, settings changed on the way\n\
          metrics.jsonl      one line of JSON for every epoch\n\
          last.safetensors   parameters and optimiser state after the last epoch\n\
          best.safetensors   parameters of the epoch with the best validation bound\n\
