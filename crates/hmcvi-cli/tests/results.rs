@@ -103,7 +103,7 @@ fn an_interrupted_evaluation_goes_on_and_finds_the_same() {
     assert!(parts.exists());
     let output = sandbox.run(&arguments);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("going on with an interrupted evaluation"), "{said}");
+    assert!(said.contains("resuming an interrupted evaluation"), "{said}");
     let found = json(&String::from_utf8_lossy(&output.stdout));
     assert_eq!(timeless(found), timeless(whole));
 }

@@ -91,7 +91,7 @@ fn narrate(context: &Context, event: FetchEvent<'_>, last: &mut Instant) {
         FetchEvent::Present { file } => say(format!("{file}: there already")),
         FetchEvent::Started { file, url, resumed_at: 0, .. } => say(format!("{file}: from {url}")),
         FetchEvent::Started { file, url, resumed_at, .. } => {
-            say(format!("{file}: from {url}, going on at byte {resumed_at}"));
+            say(format!("{file}: from {url}, resuming at byte {resumed_at}"));
         }
         FetchEvent::Progress { file, received, total } if last.elapsed() > Duration::from_secs(2) => {
             *last = Instant::now();
