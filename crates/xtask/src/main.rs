@@ -89,7 +89,7 @@ fn check() -> ExitCode {
         let status = Command::new("cargo").args(arguments).env("RUSTDOCFLAGS", "-D warnings").status();
         match status {
             Ok(status) if status.success() => {
-                eprintln!("{name}: right, in {:.0} s", start.elapsed().as_secs_f64());
+                eprintln!("{name}: passed in {:.0} s", start.elapsed().as_secs_f64());
             }
             Ok(_) => {
                 eprintln!("{name}: failed; repeat it alone with `cargo {}`", arguments.join(" "));
