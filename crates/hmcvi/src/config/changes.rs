@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::RunSpec;
 
-/// Settings that no number of a training depends on.
+/// Settings that do not affect the results of training.
 const WITHOUT_EFFECT: [&str; 4] = ["data.source", "eval.", "train.save_seconds", "train.tensorboard"];
 
 impl RunSpec {

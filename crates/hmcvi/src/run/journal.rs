@@ -30,7 +30,7 @@ struct Head {
     of: Value,
 }
 
-/// The first journals had no number.
+/// The first journals carried no schema.
 impl Versioned for Head {
     const SCHEMAS: RangeInclusive<u32> = SCHEMA..=SCHEMA;
     const UNNUMBERED: Option<u32> = Some(1);

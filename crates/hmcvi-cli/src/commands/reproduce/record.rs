@@ -19,7 +19,7 @@ use crate::output::{Outputs, drawing_files};
 const POINTS: usize = 100;
 /// Bounds that are further below the basic model's, in nats, are not shown.
 const DEPTH: f64 = 3.0;
-/// Version of both files. Those of version 1 have no number: they are the rows, and the curves by row, and nothing else.
+/// Version of both files. Files of version 1 carry none: they are the bare rows, and the bare curves by row.
 const SCHEMA: u32 = 2;
 
 /// A value as a positive negative-log-likelihood, in nats.

@@ -26,7 +26,7 @@ pub struct CsvColumns {
 ///
 /// # Errors
 /// If the file cannot be read, a column does not exist, rows differ in length, or a cell is missing (empty, `NA`, `NaN`
-/// and the like) or no number: the message names its column, its row and its line.
+/// and the like) or not numeric: the message names its column, its row and its line.
 pub fn read_csv(path: &Path, columns: &CsvColumns) -> Result<Table, DataError> {
     read(Stream::open(path)?, separator(&name(path)), columns)?.taken_as(None)
 }
