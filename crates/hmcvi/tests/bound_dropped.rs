@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use common::part_of_the_data;
 use hmcvi::config::{RunSpec, preset};
-use hmcvi::data::{Dataset, fixed_draw};
+use hmcvi::data::Dataset;
 use hmcvi::device::Device;
 use hmcvi::dist::Gaussian;
-use hmcvi::eval::{BoundEvaluator, EvalError, EvaluationOptions, evaluate};
+use hmcvi::eval::{BoundEvaluator, EvalError, EvaluationOptions, evaluate, rows};
 use hmcvi::nn::{Activation, Initial, Parameters};
 use hmcvi::potential::Potential;
 use hmcvi::train::{Fit, FitError, FitSettings, Objective, TrainError, Trainer, fit};
@@ -133,9 +133,9 @@ fn a_training_whose_simulations_keep_diverging_ends_in_an_error() {
 fn an_evaluation_of_diverging_simulations_is_refused() {
     let (spec, data, mut store) = unstable();
     let images = data.validation();
-    let bytes = fixed_draw(images, spec.data.binarisation, spec.data.pixel_scale, 1, 0);
+    let drawn = spec.data.observation(images.pixels()).draw(images, 1, 0);
     let mut evaluator = BoundEvaluator::new(&spec, images.pixels(), &Device::cpu(1)).expect("it compiles");
-    let found = evaluator.run(&mut store, &bytes, images.len(), 1, 0, |_| false).expect("it runs");
+    let found = evaluator.run(&mut store, &drawn, &rows(images.len()), 1, 0, |_| false).expect("it runs");
     assert_eq!((found.dropped.rows, found.dropped.dropped, found.dropped.no_density), (50, 50, 0));
     assert!(found.mean().is_err() && found.bound.iter().all(|b| b.is_nan()));
     let error = evaluate(&spec, &mut store, images, &EvaluationOptions::new(&spec), &Device::cpu(1), &mut ());

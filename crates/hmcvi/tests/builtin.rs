@@ -4,9 +4,9 @@
 use std::path::Path;
 
 use hmcvi::config::{RunSpec, preset};
-use hmcvi::data::{Dataset, fixed_draw};
+use hmcvi::data::Dataset;
 use hmcvi::device::Device;
-use hmcvi::eval::{BoundEvaluator, TEST_SEED};
+use hmcvi::eval::{BoundEvaluator, TEST_SEED, rows};
 use hmcvi::run::{Builtin, Checkpoint, DirectoryError, RunDirectory, Which, export_model};
 use hmcvi_graph::Store;
 use hmcvi_record::{CheckpointInfo, RunInfo, SCHEMA};
@@ -24,9 +24,9 @@ fn the_builtin_model_has_learnt_to_describe_digits() {
             .all(|(name, t)| !name.starts_with("adam.") && t.values.iter().all(|v| v.is_finite()))
     );
     let images = Dataset::embedded().expect("embedded").test().slice(0..100).expect("a hundred images");
-    let binary = fixed_draw(&images, spec.data.binarisation, spec.data.pixel_scale, TEST_SEED, 0);
+    let drawn = spec.data.observation(images.pixels()).draw(&images, TEST_SEED, 0);
     let mut evaluator = BoundEvaluator::new(&spec, images.pixels(), &Device::cpu(1)).expect("it compiles");
-    let found = evaluator.run(&mut checkpoint.store, &binary, 100, 1, 0, |_| false).expect("it runs");
+    let found = evaluator.run(&mut checkpoint.store, &drawn, &rows(100), 1, 0, |_| false).expect("it runs");
     let mean = found.bound.iter().sum::<f64>() / 100.0;
     // Independent pixels with their mean probabilities reach about -206 nats, the paper's best model of this size -129.
     assert!(mean > -165.0 && mean < -110.0, "{mean}");

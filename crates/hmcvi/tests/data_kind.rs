@@ -6,7 +6,7 @@ use std::path::Path;
 use hmcvi::config::{DataSettings, RunSpec};
 use hmcvi::data::{
     About, Binarisation, DataError, Dataset, Images, Kind, PixelScale, Reading, Remark, Severity, Source,
-    Split, Splitting, fixed_draw, info, open, open_as, write_npy,
+    Split, Splitting, info, open, open_as, write_npy,
 };
 use hmcvi::run::open_data;
 
@@ -58,8 +58,9 @@ fn two_values_are_binary_data_however_they_are_stored() {
     assert_eq!((settings.kind, settings.binarisation), (Some(Kind::Binary), Binarisation::Threshold));
     assert_eq!(settings.pixel_scale, PixelScale::P255);
     for draw in 0..20 {
-        let values = fixed_draw(numbers.train(), settings.binarisation, settings.pixel_scale, 1, draw);
-        let expected: Vec<u8> = numbers.train().bytes().iter().map(|&byte| u8::from(byte == 255)).collect();
+        let train = numbers.train();
+        let values = settings.observation(train.pixels()).draw(train, 1, draw).values(0..train.len());
+        let expected: Vec<f32> = train.bytes().iter().map(|&byte| f32::from(byte == 255)).collect();
         assert_eq!(values, expected);
     }
     let limited = open_data(&DataSettings {

@@ -2,7 +2,7 @@
 #![allow(missing_docs, reason = "tests are named for what they guard")]
 
 use hmcvi::config::preset;
-use hmcvi::data::{Dataset, fixed_draw};
+use hmcvi::data::Dataset;
 use hmcvi::device::Device;
 use hmcvi::eval::{
     AnnealingOptions, EvalError, EvaluationOptions, ImportanceOptions, ImportanceSampler, Proposal,
@@ -58,10 +58,8 @@ fn likelihoods_of_the_builtin_model_are_those_of_quadrature() {
     options.quadrature = Some(QuadratureOptions { spacing: SPACING });
     let annealing = AnnealingOptions { temperatures: 300, ..AnnealingOptions::default() };
     options.annealing = Some((annealing, images.len()));
-    let data = &builtin.spec.data;
-    let binary = fixed_draw(&images, data.binarisation, data.pixel_scale, options.images_seed, 0);
-    let x: Vec<Vec<f32>> =
-        binary.chunks(images.pixels()).map(|x| x.iter().map(|b| f32::from(*b)).collect()).collect();
+    let drawn = builtin.spec.data.observation(images.pixels()).draw(&images, options.images_seed, 0);
+    let x: Vec<Vec<f32>> = (0..images.len()).map(|i| drawn.values(i..i + 1)).collect();
     let exact = integrals(&mut builtin, &x);
     let Builtin { spec, checkpoint, .. } = &mut builtin;
     let found = evaluate(spec, &mut checkpoint.store, &images, &options, &Device::cpu(2), &mut ())
@@ -86,11 +84,7 @@ fn defensive_proposals_find_the_posterior_where_the_encoder_points_elsewhere() {
     const SAMPLES: usize = 400_000;
     let mut builtin = Builtin::open().expect("it is part of the library");
     let images = Dataset::embedded().expect("embedded").test().slice(IMAGES).expect("some images");
-    let data = &builtin.spec.data;
-    let x: Vec<f32> = fixed_draw(&images, data.binarisation, data.pixel_scale, 1, 0)[..images.pixels()]
-        .iter()
-        .map(|b| f32::from(*b))
-        .collect();
+    let x = builtin.spec.data.observation(images.pixels()).draw(&images, 1, 0).values(0..1);
     let exact = integrals(&mut builtin, std::slice::from_ref(&x))[0];
     let model = VaeModel { settings: builtin.spec.model.clone(), pixels: x.len() };
     let mut sample = |proposal| {

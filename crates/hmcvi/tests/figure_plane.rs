@@ -4,12 +4,12 @@
 use std::sync::LazyLock;
 
 use hmcvi::config::preset;
-use hmcvi::data::{Dataset, fixed_draw};
+use hmcvi::data::Dataset;
 use hmcvi::device::Device;
 use hmcvi::dist::normal_quantile;
 use hmcvi::eval::{
     BoundEvaluator, Decoder, PosteriorOptions, PosteriorSampler, TEST_SEED, VaeModel, log_mean_exp,
-    prior_draws,
+    prior_draws, rows,
 };
 use hmcvi::figure::{FigureError, PlaneModel, energy_surface, latent_square, posteriors};
 use hmcvi::run::Builtin;
@@ -26,8 +26,7 @@ fn builtin() -> (Builtin, Dataset, Device) {
 /// `U(z)` by way of the evaluation.
 fn energies(model: &mut Builtin, data: &Dataset, device: &Device, z: &[Point]) -> Vec<f64> {
     let one = data.test().slice(IMAGE..IMAGE + 1).expect("an image");
-    let bytes = fixed_draw(&one, model.spec.data.binarisation, model.spec.data.pixel_scale, TEST_SEED, 0);
-    let x: Vec<f32> = bytes.iter().map(|b| f32::from(*b)).collect();
+    let x = model.spec.data.observation(one.pixels()).draw(&one, TEST_SEED, 0).values(0..1);
     let z: Vec<f32> = z.as_flattened().iter().map(|z| *z as f32).collect();
     let vae = VaeModel { settings: model.spec.model.clone(), pixels: one.pixels() };
     let mut sampler =
@@ -84,9 +83,10 @@ fn a_latent_map_shows_the_chains_ends_through_the_distribution_function() {
     let found = latent_square(&mut plane, data.train(), 60, 3).expect("it runs");
     assert_eq!((found.images, found.points.len()), (60, 60));
     let images = data.train().slice(0..60).expect("sixty images");
-    let binary = fixed_draw(&images, model.spec.data.binarisation, model.spec.data.pixel_scale, TEST_SEED, 0);
+    let drawn = model.spec.data.observation(images.pixels()).draw(&images, TEST_SEED, 0);
     let mut evaluator = BoundEvaluator::new(&model.spec, images.pixels(), &device).expect("it compiles");
-    let chains = evaluator.run(&mut model.checkpoint.store, &binary, 60, 3, 0, |_| false).expect("it runs");
+    let chains =
+        evaluator.run(&mut model.checkpoint.store, &drawn, &rows(60), 3, 0, |_| false).expect("it runs");
     for (i, point) in found.points.iter().enumerate() {
         assert!((0.0..=1.0).contains(&point.x) && (0.0..=1.0).contains(&point.y));
         assert_eq!(point.class, images.labels().and_then(|l| l.get(i).copied()));

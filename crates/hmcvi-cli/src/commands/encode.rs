@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use hmcvi::data::fixed_draw;
-use hmcvi::eval::{BoundEvaluator, TEST_SEED};
+use hmcvi::eval::{BoundEvaluator, TEST_SEED, rows};
 use serde::Serialize;
 
 use crate::Context;
@@ -62,16 +61,18 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
     let outputs = Outputs::claim(names.map(|name| arguments.out.join(name)), arguments.force)?;
     outputs.spare(&model.spec.data.source)?;
     let (spec, n, d) = (&model.spec, images.len(), model.spec.model.latent);
-    let binary = fixed_draw(&images, spec.data.binarisation, spec.data.pixel_scale, TEST_SEED, 0);
+    let drawn = spec.data.observation(images.pixels()).draw(&images, TEST_SEED, 0);
+    let all = rows(n);
     let mut evaluator = BoundEvaluator::new(spec, images.pixels(), &model.device)?;
     let (mut start, mut end, mut last) = (Vec::new(), Vec::new(), None);
     for draw in 0..u64::from(arguments.draws) {
         if context.interrupt.requested() {
             return Err(Failure::Interrupted("interrupted; nothing was written".into()));
         }
-        let chains = evaluator.run(&mut model.checkpoint.store, &binary, n, arguments.seed, draw, |_| {
-            context.interrupt.requested()
-        })?;
+        let chains =
+            evaluator.run(&mut model.checkpoint.store, &drawn, &all, arguments.seed, draw, |_| {
+                context.interrupt.requested()
+            })?;
         start.extend(&chains.start);
         end.extend(&chains.end);
         last = Some(chains);

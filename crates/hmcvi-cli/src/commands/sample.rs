@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use hmcvi::config::RunSpec;
-use hmcvi::data::{Binarisation, fixed_draw};
 use hmcvi::device::Device;
-use hmcvi::eval::{BoundEvaluator, Decoder, TEST_SEED, prior_draws};
+use hmcvi::eval::{BoundEvaluator, Decoder, TEST_SEED, prior_draws, rows};
 use hmcvi::run::Checkpoint;
 use hmcvi_report::GreyGrid;
 use serde::Serialize;
@@ -141,15 +140,12 @@ pub(crate) fn prior(
 pub(crate) fn reconstructions(model: &mut Model, count: usize, seed: u64) -> Result<Pictures, Failure> {
     let images = first(model.data.test(), Some(count))?;
     let (spec, device, pixels, count) = (&model.spec, &model.device, images.pixels(), images.len());
-    let seen = fixed_draw(&images, spec.data.binarisation, spec.data.pixel_scale, TEST_SEED, 0);
+    let seen = spec.data.observation(pixels).draw(&images, TEST_SEED, 0);
     let store = &mut model.checkpoint.store;
-    let chains = BoundEvaluator::new(spec, pixels, device)?.run(store, &seen, count, seed, 0, |_| false)?;
+    let chains =
+        BoundEvaluator::new(spec, pixels, device)?.run(store, &seen, &rows(count), seed, 0, |_| false)?;
     let mut decoder = Decoder::new(spec, pixels, device)?;
-    let one = match spec.data.binarisation {
-        Binarisation::None => spec.data.pixel_scale.divisor().into(),
-        Binarisation::Threshold | Binarisation::Stochastic => 1.0,
-    };
-    let originals = seen.iter().map(|pixel| f32::from(*pixel) / one).collect();
+    let originals = seen.values(0..count);
     let parts = [originals, decoder.means(store, &chains.start)?, decoder.means(store, &chains.end)?];
     Ok(Pictures {
         // Rows of three: below each other in the picture, first axis of the values.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::error::ConfigError;
 use super::schema::Schema;
-use crate::data::{Binarisation, Dataset, Kind, PixelScale, Splitting};
+use crate::data::{Binarisation, Dataset, Kind, Observation, PixelScale, Splitting};
 use crate::model::VaeSettings;
 use crate::train::{Adam, Schedule};
 use crate::vi::ChainSettings;
@@ -97,6 +97,11 @@ impl DataSettings {
             },
             Kind::Byte => settings,
         }
+    }
+
+    /// How rows with so many columns become what a model sees.
+    pub fn observation(&self, columns: usize) -> Observation {
+        Observation { binarisation: self.binarisation, scale: self.pixel_scale, columns }
     }
 
     /// These settings for other data, which need not be read as theirs was.

@@ -16,7 +16,6 @@
 
 mod array;
 mod arrays;
-mod batch;
 mod binarise;
 mod embedded;
 mod error;
@@ -33,6 +32,7 @@ mod npy_header;
 mod npy_number;
 mod npy_other;
 mod npz;
+mod observation;
 mod remark;
 mod source;
 mod split;
@@ -41,7 +41,6 @@ mod stream;
 pub mod table;
 
 pub use array::ByteArray;
-pub use batch::{fixed_draw, images_given, images_of_batch};
 pub use binarise::{Binarisation, PixelScale};
 pub use error::DataError;
 pub use folder::{load_idx_folder, load_npy_folder};
@@ -53,6 +52,7 @@ pub use kind::Kind;
 pub use mnist::{KnownFile, MNIST_FILES, load_mnist, verify_mnist};
 pub use npy::{NpyValue, read_npy, read_npy_bytes, write_npy, write_npy_to};
 pub use npz::is_safe_entry;
+pub use observation::{Drawn, Observation, batch};
 pub use remark::{About, Remark, Severity};
 pub use source::{Reading, Source, open, open_as};
 pub use split::{Dataset, Split};

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use hmcvi_graph::{DataSet, Graph, Run, Shape, Store};
+use hmcvi_graph::{Graph, Run, Shape, Store};
 
 use super::EvalError;
 use crate::config::RunSpec;
-use crate::data::images_given;
+use crate::data::{Drawn, batch};
 use crate::device::{Device, Runner};
 use crate::model::Vae;
 use crate::vi::{Dropped, NotABound};
@@ -59,7 +59,7 @@ impl BoundEvaluator {
     pub fn new(spec: &RunSpec, pixels: usize, device: &Device) -> Result<Self, EvalError> {
         let graph = Graph::new();
         let vae = Vae::new(&graph, &spec.model, pixels);
-        let x = images_given(&graph, spec.data.binarisation, spec.data.pixel_scale, pixels);
+        let x = spec.data.observation(pixels).drawn(&graph);
         let chain = vae.infer(x, spec.chain);
         let encoder = vae.encoder(x);
         let column = Shape::batch(1);
@@ -84,25 +84,24 @@ impl BoundEvaluator {
         })
     }
 
-    /// Runs the chain once on all images of a set that was binarised beforehand. Different
-    /// `draw`s give independent chains; `done` is told how many images are done and returns whether to stop.
+    /// Runs the chain once on some rows of data that was drawn beforehand. Different
+    /// `draw`s give independent chains; `done` is told how many rows are done and returns whether to stop.
     pub fn run(
         &mut self,
         store: &mut Store<f32>,
-        images: &[u8],
-        count: usize,
+        data: &Drawn,
+        rows: &[u32],
         seed: u64,
         draw: u64,
         mut done: impl FnMut(usize) -> bool,
     ) -> Result<Bounds, EvalError> {
-        let rows: Vec<u32> = (0..count as u32).collect();
         let mut all = Bounds::default();
         let mut sums = vec![0.0; self.names.len()];
         for (i, rows) in rows.chunks(ROWS).enumerate() {
             let run = Run {
                 rows: rows.len(),
-                data: &[("images", DataSet::Bytes(images))],
-                indices: &[("batch", rows)],
+                data: &[data.data_set()],
+                indices: &[batch(rows)],
                 seed,
                 step: draw,
                 row_offset: (i * ROWS) as u64,
@@ -140,4 +139,9 @@ impl BoundEvaluator {
     pub fn latent(&self) -> usize {
         self.latent
     }
+}
+
+/// The numbers of so many first rows.
+pub fn rows(count: usize) -> Vec<u32> {
+    (0..count as u32).collect()
 }

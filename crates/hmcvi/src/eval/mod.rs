@@ -22,7 +22,7 @@ mod weights;
 
 pub use annealing::{Annealer, AnnealingOptions, AnnealingSchedule, AnnealingStart};
 pub use bidirectional::{Sandwich, Simulated, sandwich, simulate};
-pub use bound::{BoundEvaluator, Bounds};
+pub use bound::{BoundEvaluator, Bounds, rows};
 pub use decode::{Decoder, image_shape, prior_draws};
 pub use evaluate::{
     EvaluationOptions, EvaluationResult, ImportanceOptions, Phase, TEST_SEED, Watch, evaluate,

@@ -3,12 +3,12 @@
 //! The densities of the reverse models are terms of the bound, and any density keeps it one. So models that are fitted to the
 //! draws of a single image, and scored on other draws, tell what better networks would add at least.
 
-use hmcvi_graph::{DataSet, Graph, Run, Shape, Store};
+use hmcvi_graph::{Graph, Run, Shape, Store};
 use serde::{Deserialize, Serialize};
 
 use super::EvalError;
 use crate::config::RunSpec;
-use crate::data::images_given;
+use crate::data::{Drawn, batch};
 use crate::device::{Device, Runner};
 use crate::linalg;
 use crate::model::Vae;
@@ -74,7 +74,7 @@ impl ReverseFitter {
         }
         let graph = Graph::new();
         let vae = Vae::new(&graph, &spec.model, pixels);
-        let x = images_given(&graph, spec.data.binarisation, spec.data.pixel_scale, pixels);
+        let x = spec.data.observation(pixels).drawn(&graph);
         let chain = vae.infer(x, spec.chain);
         let names = |i| ["v", "seen", "log_prob"].map(|part| format!("{part} {i}"));
         let outputs: Vec<[String; 3]> = (0..chain.arrivals.len()).map(names).collect();
@@ -89,20 +89,21 @@ impl ReverseFitter {
         Ok(ReverseFitter { simulate, outputs, latent: spec.model.latent })
     }
 
-    /// The sum over all momenta of an image's chain. `images` are binarised beforehand.
+    /// The sum over all momenta of an image's chain. `data` was drawn beforehand.
     pub fn run(
         &mut self,
         store: &mut Store<f32>,
-        images: &[u8],
+        data: &Drawn,
         image: u32,
         seed: u64,
     ) -> Result<ReverseFit, EvalError> {
         let mut found = vec![Arrivals::default(); self.outputs.len()];
+        let copies = [image; ROWS];
         for part in 0..FITTED + SCORED {
             let run = Run {
                 rows: ROWS,
-                data: &[("images", DataSet::Bytes(images))],
-                indices: &[("batch", &[image; ROWS])],
+                data: &[data.data_set()],
+                indices: &[batch(&copies)],
                 seed,
                 step: u64::from(image),
                 row_offset: (part * ROWS) as u64,

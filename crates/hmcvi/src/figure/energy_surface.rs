@@ -23,13 +23,13 @@ pub fn energy_surface(
     seed: u64,
 ) -> Result<EnergySurface, FigureError> {
     let observed = observe(model.spec, images, image)?;
-    let mut energies = Energies::new(model, &observed.bytes)?;
+    let mut energies = Energies::new(model, &observed.row)?;
     let energy = energies.on(model, Field::empty([-REACH; 2], [REACH; 2], GRID, GRID))?;
     let middle = |i: usize| REACH * ((2 * i + 1) as f64 / IMAGES as f64 - 1.0);
     let points: Vec<Point> =
         (0..IMAGES * IMAGES).map(|i| [middle(i % IMAGES), -middle(i / IMAGES)]).collect();
     let decoded = mosaic(model, &points, IMAGES, (images.height(), images.width()))?;
-    let paths = paths(model, &observed.bytes, CHAINS, seed)?;
+    let paths = paths(model, &observed.row, CHAINS, seed)?;
     let passed: Vec<Point> = paths.iter().flat_map(|p| p.points.iter().copied().chain([p.end])).collect();
     let (low, high) = square_around(&passed, 0.5).ok_or(FigureError::NoPosterior(image))?;
     let near = energies.on(model, Field::empty(low, high, GRID, GRID))?;

@@ -5,9 +5,9 @@ use hmcvi_record::figure::{LatentSquare, Point};
 
 use super::plane::mosaic;
 use super::{FigureError, PlaneModel};
-use crate::data::{Images, fixed_draw};
+use crate::data::Images;
 use crate::dist::{normal_distribution, normal_quantile};
-use crate::eval::{BoundEvaluator, TEST_SEED};
+use crate::eval::{BoundEvaluator, TEST_SEED, rows};
 
 /// Decoded images in a row.
 const IMAGES: usize = 20;
@@ -22,10 +22,9 @@ pub fn latent_square(
     let count = count.min(images.len());
     let none = || FigureError::NoImage { image: count, images: images.len() };
     let shown = images.slice(0..count).ok_or_else(none)?;
-    let data = &model.spec.data;
-    let binary = fixed_draw(&shown, data.binarisation, data.pixel_scale, TEST_SEED, 0);
+    let drawn = model.spec.data.observation(shown.pixels()).draw(&shown, TEST_SEED, 0);
     let mut evaluator = BoundEvaluator::new(model.spec, shown.pixels(), model.device)?;
-    let chains = evaluator.run(model.store, &binary, count, seed, 0, |_| false)?;
+    let chains = evaluator.run(model.store, &drawn, &rows(count), seed, 0, |_| false)?;
     let labels = shown.labels().unwrap_or_default();
     let points = chains.end.as_chunks::<2>().0.iter().enumerate().map(|(i, z)| LatentPoint {
         x: normal_distribution(z[0].into()),

@@ -25,7 +25,7 @@ use hmcvi_graph::Store;
 use hmcvi_record::figure::Picture;
 
 use crate::config::RunSpec;
-use crate::data::{DataError, Images, fixed_draw};
+use crate::data::{DataError, Drawn, Images};
 use crate::device::{Device, DeviceError};
 use crate::eval::{EvalError, TEST_SEED};
 use crate::hmc::SamplerError;
@@ -97,7 +97,7 @@ impl<'a> PlaneModel<'a> {
 
 /// An image as a model sees it.
 struct Observed {
-    bytes: Vec<u8>,
+    row: Drawn,
     class: Option<u8>,
     picture: Picture,
 }
@@ -106,9 +106,12 @@ struct Observed {
 fn observe(spec: &RunSpec, images: &Images, image: usize) -> Result<Observed, FigureError> {
     let none = || FigureError::NoImage { image, images: images.len() };
     let one = images.slice(image..image + 1).ok_or_else(none)?;
-    let bytes = fixed_draw(&one, spec.data.binarisation, spec.data.pixel_scale, TEST_SEED, 0);
-    let scale = f32::from(bytes.iter().copied().max().unwrap_or(1).max(1));
-    let values = bytes.iter().map(|b| f32::from(*b) / scale).collect();
+    let row = spec.data.observation(one.pixels()).draw(&one, TEST_SEED, 0);
+    let mut values = row.values(0..1);
+    let largest = values.iter().copied().fold(0.0, f32::max);
+    if largest > 0.0 {
+        values.iter_mut().for_each(|v| *v /= largest);
+    }
     let picture = Picture { height: one.height(), width: one.width(), values };
-    Ok(Observed { bytes, class: one.labels().map(|l| l[0]), picture })
+    Ok(Observed { row, class: one.labels().map(|l| l[0]), picture })
 }

@@ -1,10 +1,10 @@
 //! Look at a latent plane: energies of one image, decoded means, and the ways of chains.
 
-use hmcvi_graph::{DataSet, Graph, Run};
+use hmcvi_graph::{Graph, Run};
 use hmcvi_record::figure::{ChainPath, Field, Mosaic, Picture, Point};
 
 use super::{FigureError, PlaneModel};
-use crate::data::images_given;
+use crate::data::{Drawn, batch};
 use crate::device::Runner;
 use crate::eval::Decoder;
 use crate::model::Vae;
@@ -15,17 +15,17 @@ const ROWS: usize = 1000;
 /// `U(z) = -log p(x, z)` of one image.
 pub(super) struct Energies {
     runner: Runner<f32>,
-    image: Vec<u8>,
+    image: Drawn,
 }
 
 impl Energies {
-    pub(super) fn new(model: &PlaneModel<'_>, image: &[u8]) -> Result<Self, FigureError> {
-        let (graph, data) = (Graph::new(), &model.spec.data);
-        let vae = Vae::new(&graph, &model.spec.model, image.len());
-        let x = images_given(&graph, data.binarisation, data.pixel_scale, image.len());
+    pub(super) fn new(model: &PlaneModel<'_>, image: &Drawn) -> Result<Self, FigureError> {
+        let graph = Graph::new();
+        let vae = Vae::new(&graph, &model.spec.model, image.columns());
+        let x = model.spec.data.observation(image.columns()).drawn(&graph);
         let energy = vae.potential(x).energy(graph.batch_input("z", 2));
         let program = graph.program().output("energy", energy).compile()?;
-        Ok(Energies { runner: model.device.prepare(&program, ROWS)?, image: image.into() })
+        Ok(Energies { runner: model.device.prepare(&program, ROWS)?, image: image.clone() })
     }
 
     /// Energies of points.
@@ -41,8 +41,8 @@ impl Energies {
             let run = Run {
                 rows: points.len(),
                 inputs: &[("z", &z)],
-                data: &[("images", DataSet::Bytes(&self.image))],
-                indices: &[("batch", &rows[..points.len()])],
+                data: &[self.image.data_set()],
+                indices: &[batch(&rows[..points.len()])],
                 ..Run::default()
             };
             self.runner.run(model.store, &run)?;
@@ -85,13 +85,13 @@ pub(super) fn mosaic(
 /// Chains of one image with all their leapfrog steps.
 pub(super) fn paths(
     model: &mut PlaneModel<'_>,
-    image: &[u8],
+    image: &Drawn,
     count: usize,
     seed: u64,
 ) -> Result<Vec<ChainPath>, FigureError> {
-    let (graph, data) = (Graph::new(), &model.spec.data);
-    let vae = Vae::new(&graph, &model.spec.model, image.len());
-    let x = images_given(&graph, data.binarisation, data.pixel_scale, image.len());
+    let graph = Graph::new();
+    let vae = Vae::new(&graph, &model.spec.model, image.columns());
+    let x = model.spec.data.observation(image.columns()).drawn(&graph);
     let chain = vae.infer(x, model.spec.chain);
     let mut program = graph.program().output("z0", chain.start).output("end", chain.end);
     let mut places = 1;
@@ -101,13 +101,8 @@ pub(super) fn paths(
     }
     let mut runner: Runner<f32> = model.device.prepare(&program.compile()?, count)?;
     let rows = vec![0u32; count];
-    let run = Run {
-        rows: count,
-        data: &[("images", DataSet::Bytes(image))],
-        indices: &[("batch", &rows)],
-        seed,
-        ..Run::default()
-    };
+    let run =
+        Run { rows: count, data: &[image.data_set()], indices: &[batch(&rows)], seed, ..Run::default() };
     runner.run(model.store, &run)?;
     let place = |name: &str, row: usize| -> Point {
         let all = runner.output(name).expect("the program has this output");

@@ -36,11 +36,9 @@ pub fn posteriors(
     seed: u64,
 ) -> Result<Posteriors, FigureError> {
     let observed = observe(model.spec, images, image)?;
-    let pixels = observed.bytes.len();
-    let mut energies = Energies::new(model, &observed.bytes)?;
-    let copies = observed.bytes.repeat(draws);
-    let mut evaluator = BoundEvaluator::new(model.spec, pixels, model.device)?;
-    let chains = evaluator.run(model.store, &copies, draws, seed, 0, |_| false)?;
+    let mut energies = Energies::new(model, &observed.row)?;
+    let mut evaluator = BoundEvaluator::new(model.spec, observed.row.columns(), model.device)?;
+    let chains = evaluator.run(model.store, &observed.row, &vec![0; draws], seed, 0, |_| false)?;
     let mean = [0, 1].map(|i| f64::from(chains.encoder_mean[i]));
     let log_variance = [0, 1].map(|i| f64::from(chains.encoder_log_variance[i]));
 

@@ -3,10 +3,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use hmcvi_graph::{DataSet, Executable, Program, Run, Store};
+use hmcvi_graph::{Executable, Program, Run, Store};
 
 use super::trainer::TrainError;
-use crate::data::Dataset;
+use crate::data::{Dataset, Drawn, batch};
 use crate::device::Device;
 use crate::turns::Turn;
 
@@ -23,7 +23,7 @@ pub(super) struct Parts<'a> {
     pub(super) rows: (usize, usize),
     pub(super) data: Arc<Dataset>,
     /// Validation images, binarised once for each draw.
-    pub(super) validation: Vec<Vec<u8>>,
+    pub(super) validation: Vec<Drawn>,
     pub(super) seed: u64,
     pub(super) validation_seed: u64,
 }
@@ -217,7 +217,7 @@ pub(super) struct OnCpu {
     store: Store<f32>,
     kept: Store<f32>,
     data: Arc<Dataset>,
-    validation: Vec<Vec<u8>>,
+    validation: Vec<Drawn>,
     order: Vec<u32>,
     all: Vec<u32>,
     seeds: (u64, u64),
@@ -248,8 +248,8 @@ impl OnCpu {
         let run = Run {
             rows: part.len(),
             inputs: &[("learning_rate", &[rate as f32])],
-            data: &[("images", DataSet::Bytes(self.data.train().bytes()))],
-            indices: &[("batch", &self.order[part])],
+            data: &[self.data.train().data_set()],
+            indices: &[batch(&self.order[part])],
             seed: self.seeds.0,
             step,
             row_offset: 0,
@@ -262,8 +262,8 @@ impl OnCpu {
     fn look(&mut self, draw: usize, part: Range<usize>) -> Result<(), TrainError> {
         let run = Run {
             rows: part.len(),
-            data: &[("images", DataSet::Bytes(&self.validation[draw]))],
-            indices: &[("batch", &self.all[part.clone()])],
+            data: &[self.validation[draw].data_set()],
+            indices: &[batch(&self.all[part.clone()])],
             seed: self.seeds.1,
             step: draw as u64,
             row_offset: part.start as u64,
@@ -317,15 +317,14 @@ impl OnCuda {
         let options = |rows| CudaOptions { history: HISTORY, ..cuda.options(rows) };
         let all: Vec<u32> = (0..parts.data.validation().len() as u32).collect();
         let averaging = parts.averaging.map(|program| program.on_cuda(&device, &cuda.options(1)));
-        let validation =
-            parts.validation.iter().map(|bytes| CudaData::upload(&device, DataSet::Bytes(bytes)));
+        let validation = parts.validation.iter().map(|drawn| CudaData::upload(&device, drawn.data_set().1));
         Ok(OnCuda {
             training: parts.training.on_cuda(&device, &options(parts.rows.0))?,
             evaluation: parts.evaluation.on_cuda(&device, &options(parts.rows.1))?,
             averaging: averaging.transpose()?,
             store: CudaStore::upload(&device, store)?,
             kept: CudaStore::upload(&device, store)?,
-            images: CudaData::upload(&device, DataSet::Bytes(parts.data.train().bytes()))?,
+            images: CudaData::upload(&device, parts.data.train().data_set().1)?,
             validation: validation.collect::<Result<_, _>>()?,
             order: CudaIndex::upload(&device, &all)?,
             all: CudaIndex::upload(&device, &all)?,
@@ -342,8 +341,8 @@ impl OnCuda {
         let run = CudaRun {
             rows: part.len(),
             inputs: &[("learning_rate", &[rate as f32])],
-            data: &[("images", &self.images)],
-            indices: &[("batch", CudaIndices::Device(&self.order, part.start))],
+            data: &[(DATA, &self.images)],
+            indices: &[(BATCH, CudaIndices::Device(&self.order, part.start))],
             seed: self.seeds.0,
             step,
             ..CudaRun::default()
@@ -357,8 +356,8 @@ impl OnCuda {
         let run = CudaRun {
             rows: part.len(),
             inputs: &[],
-            data: &[("images", &self.validation[draw])],
-            indices: &[("batch", CudaIndices::Device(&self.all, part.start))],
+            data: &[(DATA, &self.validation[draw])],
+            indices: &[(BATCH, CudaIndices::Device(&self.all, part.start))],
             seed: self.seeds.1,
             step: draw as u64,
             row_offset: part.start as u64,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use hmcvi_graph::random::Key;
-use hmcvi_graph::{CompileError, DataSet, Graph, Run, RunError, Store};
+use hmcvi_graph::{CompileError, Graph, Run, RunError, Store};
 use hmcvi_record::{Epoch, PartialEpoch};
 
 use super::adam::add_adam_state;
@@ -16,7 +16,7 @@ use super::first_chain;
 use super::objective::Objective;
 use super::sums::{Sums, TERMS};
 use crate::config::RunSpec;
-use crate::data::{Binarisation, Dataset, fixed_draw, images_given, images_of_batch, permutation};
+use crate::data::{Dataset, batch, permutation};
 use crate::device::{Device, DeviceError, Runner};
 use crate::model::Vae;
 use crate::turns::Turn;
@@ -175,11 +175,11 @@ impl Trainer {
                 return Err(TrainError::NoImages(name));
             }
         }
-        let (binarisation, scale) = (spec.data.binarisation, spec.data.pixel_scale);
         let pixels = data.train().pixels();
+        let observation = spec.data.observation(pixels);
         let graph = Graph::new();
         let vae = Vae::new(&graph, &spec.model, pixels);
-        let chain = vae.infer(images_of_batch(&graph, binarisation, scale, pixels), spec.chain);
+        let chain = vae.infer(observation.anew(&graph), spec.chain);
         let parameters = vae.parameters().all();
         let rows = spec.train.batch.min(data.train().len());
         let hold = spec.train.hold_step_size.saturating_mul(data.train().len().div_ceil(rows));
@@ -215,10 +215,9 @@ impl Trainer {
         if averages {
             add_averages(&mut store, &parameters);
         }
-        let draws = if binarisation == Binarisation::Stochastic { spec.data.evaluation_draws } else { 1 };
-        let validation = (0..draws)
-            .map(|d| fixed_draw(data.validation(), binarisation, scale, VALIDATION_SEED, d))
-            .collect();
+        let draws = if observation.binarisation.is_random() { spec.data.evaluation_draws } else { 1 };
+        let drawn = |d| observation.draw(data.validation(), VALIDATION_SEED, d);
+        let validation = (0..draws).map(drawn).collect();
         let parts = Parts {
             training: &program,
             evaluation: &evaluation,
@@ -448,8 +447,8 @@ fn begin_chain(
     let found = first_chain::find(program, store, batches.len(), spec.chain, |program, store, b| {
         let run = Run {
             rows: batches[b].len(),
-            data: &[("images", DataSet::Bytes(data.train().bytes()))],
-            indices: &[("batch", batches[b])],
+            data: &[data.train().data_set()],
+            indices: &[batch(batches[b])],
             seed: spec.seed,
             // Numbers far above those of training.
             step: (1 << 40) + b as u64,
@@ -466,8 +465,7 @@ const VALIDATION_SEED: u64 = 0x76a1;
 fn evaluation_program(spec: &RunSpec, pixels: usize) -> Result<hmcvi_graph::Program, CompileError> {
     let graph = Graph::new();
     let vae = Vae::new(&graph, &spec.model, pixels);
-    let chain =
-        vae.infer(images_given(&graph, spec.data.binarisation, spec.data.pixel_scale, pixels), spec.chain);
+    let chain = vae.infer(spec.data.observation(pixels).drawn(&graph), spec.chain);
     let from = if spec.train.average > 0.0 { average::PREFIX } else { "" };
     Objective::new(&graph, vae.parameters().all(), chain, spec.chain).evaluation_program(from)
 }

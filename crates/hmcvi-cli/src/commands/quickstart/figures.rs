@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use hmcvi::config::RunSpec;
-use hmcvi::data::{Dataset, fixed_draw};
+use hmcvi::data::Dataset;
 use hmcvi::device::Device;
-use hmcvi::eval::{BoundEvaluator, Decoder, TEST_SEED, finite_estimate};
+use hmcvi::eval::{BoundEvaluator, Decoder, TEST_SEED, finite_estimate, rows};
 use hmcvi::figure::{PlaneModel, posteriors};
 use hmcvi::run::Checkpoint;
 use hmcvi_record::{Curve, Epoch, ImageEvaluation, LatentPoint};
@@ -95,10 +95,10 @@ fn latent_points(
     device: &Device,
 ) -> Result<Vec<LatentPoint>, Failure> {
     let (images, spec) = (data.test(), &model.spec);
-    let binary = fixed_draw(images, spec.data.binarisation, spec.data.pixel_scale, TEST_SEED, 0);
+    let drawn = spec.data.observation(images.pixels()).draw(images, TEST_SEED, 0);
     let mut evaluator = BoundEvaluator::new(spec, images.pixels(), device)?;
     let mut store = model.checkpoint.store.clone();
-    let chains = evaluator.run(&mut store, &binary, images.len(), spec.eval.seed, 0, |_| false)?;
+    let chains = evaluator.run(&mut store, &drawn, &rows(images.len()), spec.eval.seed, 0, |_| false)?;
     let labels = images.labels().unwrap_or_default();
     let point = |(i, z): (usize, &[f32])| LatentPoint {
         x: z[0].into(),

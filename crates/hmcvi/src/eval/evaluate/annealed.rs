@@ -31,7 +31,7 @@ impl Evaluator<'_> {
         sampled: Option<&[f64]>,
         result: &mut EvaluationResult,
     ) -> Result<(), EvalError> {
-        let x = self.values(&self.draw(0)[..images * self.images.pixels()]);
+        let x = self.draw(0).values(0..images);
         let mut annealers = self.workers(|device| Annealer::<f32>::new(&self.model, options, device))?;
         let sizes = self.step_sizes("annealing step sizes", &mut annealers[0].0, &x)?;
         let (pixels, seed, size) =

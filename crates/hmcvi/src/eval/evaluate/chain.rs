@@ -6,7 +6,8 @@ use hmcvi_record::UsedDimensions;
 use serde::{Deserialize, Serialize};
 
 use super::{Evaluator, Phase, means_of_images, stop};
-use crate::eval::{Bounds, EvalError};
+use crate::data::Drawn;
+use crate::eval::{Bounds, EvalError, rows};
 use crate::vi::Dropped;
 
 /// Another seed than that of the bound, so that proposals do not share its noise.
@@ -54,9 +55,11 @@ impl Evaluator<'_> {
         for pass in 0..passes {
             let found = self.part(&format!("bound {pass}"), |evaluator| {
                 let images = evaluator.draw(pass / chains);
-                let found = evaluator.pass(&images, evaluator.spec.eval.seed, pass as u64, |share| {
-                    (Phase::Bound, (pass as f64 + share) / passes as f64)
-                })?;
+                let all = rows(images.len());
+                let found =
+                    evaluator.pass((&images, &all), evaluator.spec.eval.seed, pass as u64, |share| {
+                        (Phase::Bound, (pass as f64 + share) / passes as f64)
+                    })?;
                 let bounds = found.bound.iter().map(|b| b.is_finite().then_some(*b)).collect();
                 let dimensions = used_dimensions(&found.encoder_mean, evaluator.spec.model.latent);
                 Ok(Pass { bounds, terms: found.terms, divergences: found.divergences, dimensions })
@@ -80,17 +83,18 @@ impl Evaluator<'_> {
     /// approximation is the encoder's Gaussian, whose mean is known and need not be estimated.
     pub(super) fn proposals(
         &mut self,
-        binary: &[u8],
+        images: &Drawn,
         draw: usize,
         draws: usize,
     ) -> Result<(Vec<f32>, Vec<f32>), EvalError> {
         let draws = if self.spec.chain.hmc_steps == 0 { 0 } else { draws };
+        let all = rows(images.len());
         let d = self.spec.model.latent;
         let (mut sum, mut found) = (vec![0f32; self.images.len() * d], vec![0f32; self.images.len() * d]);
         let mut encoder = (Vec::new(), Vec::new());
         for i in 0..draws.max(1) {
             let number = (draw * draws + i) as u64;
-            let chain = self.pass(binary, self.spec.eval.seed ^ PROPOSAL_SEED, number, |share| {
+            let chain = self.pass((images, &all), self.spec.eval.seed ^ PROPOSAL_SEED, number, |share| {
                 (Phase::Proposals, (i as f64 + share) / draws.max(1) as f64)
             })?;
             for ((sum, found), z) in sum.iter_mut().zip(&mut found).zip(&chain.end) {
@@ -106,22 +110,22 @@ impl Evaluator<'_> {
         Ok((sum.iter().zip(&found).zip(&encoder.0).map(average).collect(), encoder.1))
     }
 
-    /// Runs the chain once on images.
+    /// Runs the chain once on some rows of images.
     pub(super) fn pass(
         &mut self,
-        images: &[u8],
+        (images, rows): (&Drawn, &[u32]),
         seed: u64,
         number: u64,
         phase: impl Fn(f64) -> (Phase, f64),
     ) -> Result<Bounds, EvalError> {
-        let count = images.len() / self.images.pixels();
+        let count = rows.len();
         let (watch, mut flow) = (&mut *self.watch, std::ops::ControlFlow::Continue(()));
         let done = |n: usize| {
             let (phase, share) = phase(n as f64 / count as f64);
             flow = watch.progress(phase, share);
             flow.is_break()
         };
-        let found = self.chain.run(self.store, images, count, seed, number, done)?;
+        let found = self.chain.run(self.store, images, rows, seed, number, done)?;
         stop(flow)?;
         Ok(found)
     }

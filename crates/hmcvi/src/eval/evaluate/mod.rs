@@ -26,7 +26,7 @@ use super::posterior::PosteriorOptions;
 use super::quadrature::QuadratureOptions;
 use super::{EvalError, VaeModel};
 use crate::config::RunSpec;
-use crate::data::{Binarisation, Images, fixed_draw};
+use crate::data::{Drawn, Images};
 use crate::device::Device;
 
 /// Seed of the fixed binarisation draws of test images, the same for all models.
@@ -80,10 +80,7 @@ impl ImportanceOptions {
 impl EvaluationOptions {
     /// The bound and importance sampling on all fixed draws, as the paper has it.
     pub fn new(spec: &RunSpec) -> Self {
-        let draws = match spec.data.binarisation {
-            Binarisation::Stochastic => spec.data.evaluation_draws,
-            _ => 1,
-        };
+        let draws = if spec.data.binarisation.is_random() { spec.data.evaluation_draws } else { 1 };
         EvaluationOptions {
             images_seed: TEST_SEED,
             draws,
@@ -208,11 +205,8 @@ pub fn evaluate(
     watch: &mut dyn Watch,
 ) -> Result<EvaluationResult, EvalError> {
     let model = VaeModel { settings: spec.model.clone(), pixels: images.pixels() };
-    let grey = spec.data.binarisation == Binarisation::None;
-    let pixel = if grey { spec.data.pixel_scale.probability(1) as f32 } else { 1.0 };
     let chain = BoundEvaluator::new(spec, images.pixels(), device)?;
-    Evaluator { spec, store, images, options, device, watch, model, chain, pixel, seconds: BTreeMap::new() }
-        .run()
+    Evaluator { spec, store, images, options, device, watch, model, chain, seconds: BTreeMap::new() }.run()
 }
 
 /// A result on its way.
@@ -225,8 +219,6 @@ struct Evaluator<'a> {
     watch: &'a mut dyn Watch,
     model: VaeModel,
     chain: BoundEvaluator,
-    /// Value of a byte of 1.
-    pixel: f32,
     seconds: BTreeMap<String, f64>,
 }
 
@@ -334,15 +326,10 @@ impl Evaluator<'_> {
         stop(self.watch.progress(phase, share))
     }
 
-    /// The images, binarised for a draw.
-    fn draw(&self, draw: usize) -> Vec<u8> {
-        let data = &self.spec.data;
-        fixed_draw(self.images, data.binarisation, data.pixel_scale, self.options.images_seed, draw)
-    }
-
-    /// What the model sees of an image.
-    fn values(&self, bytes: &[u8]) -> Vec<f32> {
-        bytes.iter().map(|b| f32::from(*b) * self.pixel).collect()
+    /// The images of a draw.
+    fn draw(&self, draw: usize) -> Drawn {
+        let observation = self.spec.data.observation(self.images.pixels());
+        observation.draw(self.images, self.options.images_seed, draw)
     }
 }
 

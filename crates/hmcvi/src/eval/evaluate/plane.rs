@@ -23,7 +23,7 @@ impl Evaluator<'_> {
             all.extend(self.part(&format!("quadrature {first}"), |evaluator| {
                 let some = first..draws.min(first + together);
                 let x: Vec<f32> =
-                    some.clone().flat_map(|draw| evaluator.values(&evaluator.draw(draw))).collect();
+                    some.clone().flat_map(|draw| evaluator.draw(draw).values(0..count)).collect();
                 let watch = &mut *evaluator.watch;
                 let share = |own: f64| (first as f64 + own * some.len() as f64) / draws as f64;
                 let mut look = |own| watch.progress(Phase::Quadrature, share(own)).is_break();

@@ -1,10 +1,13 @@
 //! The distance of encoder and improved draws from long posterior chains.
 
+use std::ops::Range;
+
 use hmcvi_record as record;
 use hmcvi_record::{EnergyHistogram, Estimate};
 use serde::{Deserialize, Serialize};
 
 use super::{Evaluator, Phase, finite_estimate};
+use crate::data::Drawn;
 use crate::eval::EvalError;
 use crate::eval::posterior::{Distance, PosteriorOptions, PosteriorSampler, Reference};
 
@@ -38,12 +41,12 @@ impl Evaluator<'_> {
         images: usize,
     ) -> Result<record::PosteriorQuality, EvalError> {
         let mut sampler = PosteriorSampler::<f32>::new(&self.model, options, self.device)?;
-        let (binary, pixels, together) = (self.draw(0), self.images.pixels(), sampler.points());
+        let (drawn, together) = (self.draw(0), sampler.points());
         let mut all: Vec<Compared> = Vec::new();
         for first in (0..images).step_by(together) {
-            let bytes = &binary[first * pixels..images.min(first + together) * pixels];
+            let some = first..images.min(first + together);
             all.extend(self.part(&format!("posterior {first}"), |evaluator| {
-                evaluator.compared(&mut sampler, bytes, first, images)
+                evaluator.compared(&mut sampler, &drawn, some, images)
             })?);
         }
         let distance = |of: fn(&Compared) -> Distance| {
@@ -84,28 +87,28 @@ impl Evaluator<'_> {
         })
     }
 
-    /// Compares the images of `bytes`, of which the first has the number `first`.
+    /// Compares some of the images.
     fn compared(
         &mut self,
         sampler: &mut PosteriorSampler<f32>,
-        bytes: &[u8],
-        first: usize,
+        drawn: &Drawn,
+        some: Range<usize>,
         images: usize,
     ) -> Result<Vec<Compared>, EvalError> {
         let (pixels, d, seed) = (self.images.pixels(), self.spec.model.latent, self.spec.eval.seed);
-        let x = self.values(bytes);
-        let part = (bytes.len() / pixels) as f64 / images as f64;
+        let (x, first) = (drawn.values(some.clone()), some.start);
+        let part = some.len() as f64 / images as f64;
         let done = first as f64 / images as f64;
         let watch = &mut *self.watch;
         let mut look = |share| watch.progress(Phase::Posterior, done + 0.9 * part * share).is_break();
         let references = sampler.reference(self.store, (&x, first), seed ^ REFERENCE_SEED, &mut look)?;
         let mut found = Vec::new();
-        for (i, (reference, image)) in references.iter().zip(bytes.chunks(pixels)).enumerate() {
-            let copies: Vec<u8> = std::iter::repeat_n(image, DRAWS).flatten().copied().collect();
+        for (i, reference) in references.iter().enumerate() {
+            let copies = vec![(first + i) as u32; DRAWS];
             let number = (first + i) as u64;
             let share = done + part * (0.9 + 0.1 * i as f64 / references.len() as f64);
-            let chain =
-                self.pass(&copies, seed ^ APPROXIMATION_SEED, number, |_| (Phase::Posterior, share))?;
+            let chain = self
+                .pass((drawn, &copies), seed ^ APPROXIMATION_SEED, number, |_| (Phase::Posterior, share))?;
             let x = &x[i * pixels..(i + 1) * pixels];
             let mut distance = |z: &[f32]| -> Result<(Distance, Vec<u64>), EvalError> {
                 // Draws of diverged simulations are none.

@@ -13,12 +13,12 @@ const REVERSE_SEED: u64 = 0x0bac;
 impl Evaluator<'_> {
     pub(super) fn reverse(&mut self, images: usize) -> Result<record::ReverseQuality, EvalError> {
         let mut fitter = ReverseFitter::new(self.spec, self.images.pixels(), self.device)?;
-        let (binary, seed) = (self.draw(0), self.spec.eval.seed ^ REVERSE_SEED);
+        let (drawn, seed) = (self.draw(0), self.spec.eval.seed ^ REVERSE_SEED);
         let mut all: Vec<ReverseFit> = Vec::new();
         for image in 0..images {
             all.push(self.part(&format!("reverse {image}"), |evaluator| {
                 evaluator.progress(Phase::Reverse, image as f64 / images as f64)?;
-                fitter.run(evaluator.store, &binary, image as u32, seed)
+                fitter.run(evaluator.store, &drawn, image as u32, seed)
             })?);
         }
         let each = |of: fn(&ReverseFit) -> f64| -> Estimate {

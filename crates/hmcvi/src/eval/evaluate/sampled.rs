@@ -6,9 +6,10 @@ use hmcvi_graph::Store;
 use hmcvi_record as record;
 
 use super::{EvaluationResult, Evaluator, ImportanceOptions, Phase, finite_estimate, means_of_images};
+use crate::data::Drawn;
 use crate::device::Device;
 use crate::eval::importance::{ImportanceSampler, Proposal};
-use crate::eval::{EvalError, WeightSummary};
+use crate::eval::{EvalError, WeightSummary, rows};
 
 /// Images of a part: a few seconds of work.
 const PART: usize = 200;
@@ -50,14 +51,14 @@ impl Evaluator<'_> {
         let mut all = Vec::new();
         let (mut images, mut seconds) = (0, 0.0);
         for draw in 0..draws {
-            let binary = self.draw(draw);
+            let drawn = self.draw(draw);
             let mut proposals = None;
             for first in (0..count).step_by(PART) {
                 let part = format!("importance {draw} {first}");
                 let found = self.part(&part, |evaluator| {
                     if proposals.is_none() {
                         let (mean, mut log_variance) =
-                            evaluator.proposals(&binary, draw, options.mean_draws)?;
+                            evaluator.proposals(&drawn, draw, options.mean_draws)?;
                         log_variance.iter_mut().for_each(|v| *v += options.scale.ln() as f32);
                         proposals = Some((mean, log_variance));
                     }
@@ -67,14 +68,8 @@ impl Evaluator<'_> {
                     let seed = evaluator.spec.eval.seed;
                     let run = (options.samples, seed, draw * count, Phase::ImportanceSampling);
                     let of = ((draw * count) as f64, (draws * count) as f64);
-                    let found = evaluator.weigh(
-                        &mut samplers,
-                        &binary,
-                        (mean, log_variance),
-                        first..last,
-                        run,
-                        of,
-                    )?;
+                    let found =
+                        evaluator.weigh(&mut samplers, &drawn, (mean, log_variance), first..last, run, of)?;
                     (images, seconds) = (images + found.len(), seconds + start.elapsed().as_secs_f64());
                     Ok(found)
                 })?;
@@ -119,26 +114,20 @@ impl Evaluator<'_> {
     pub(super) fn encoder_bound(&mut self) -> Result<record::EncoderBound, EvalError> {
         let (samples, count) = (self.options.encoder_samples, self.images.len());
         let mut samplers = Samplers::new(self, Proposal::Gaussian, samples)?;
-        let binary = self.draw(0);
+        let drawn = self.draw(0);
         let mut encoder = None;
         let mut all = Vec::new();
         for first in (0..count).step_by(PART) {
             all.extend(self.part(&format!("encoder {first}"), |evaluator| {
                 if encoder.is_none() {
-                    let chain = evaluator.pass(&binary, 0, 0, |_| (Phase::EncoderBound, 0.0))?;
+                    let chain =
+                        evaluator.pass((&drawn, &rows(count)), 0, 0, |_| (Phase::EncoderBound, 0.0))?;
                     encoder = Some((chain.encoder_mean, chain.encoder_log_variance));
                 }
                 let (mean, log_variance) = encoder.as_ref().expect("made above");
                 let run = (samples, evaluator.spec.eval.seed ^ ENCODER_SEED, 0, Phase::EncoderBound);
                 let images = first..count.min(first + PART);
-                evaluator.weigh(
-                    &mut samplers,
-                    &binary,
-                    (mean, log_variance),
-                    images,
-                    run,
-                    (0.0, count as f64),
-                )
+                evaluator.weigh(&mut samplers, &drawn, (mean, log_variance), images, run, (0.0, count as f64))
             })?);
         }
         let bounds: Vec<f64> = all.iter().map(|w: &WeightSummary| w.log_mean).collect();
@@ -149,14 +138,14 @@ impl Evaluator<'_> {
     fn weigh(
         &mut self,
         samplers: &mut Samplers,
-        binary: &[u8],
+        drawn: &Drawn,
         (mean, log_variance): (&[f32], &[f32]),
         images: std::ops::Range<usize>,
         (samples, seed, number, phase): (usize, u64, usize, Phase),
         (before, of): (f64, f64),
     ) -> Result<Vec<WeightSummary>, EvalError> {
         let (d, pixels, first) = (self.spec.model.latent, self.images.pixels(), images.start);
-        let x = &self.values(&binary[images.start * pixels..images.end * pixels]);
+        let x = &drawn.values(images.clone());
         let weigh = move |(sampler, store): &mut (ImportanceSampler<f32>, Store<f32>), i: usize| {
             let x = &x[(i - first) * pixels..][..pixels];
             let proposal = (&mean[i * d..(i + 1) * d], &log_variance[i * d..(i + 1) * d]);
