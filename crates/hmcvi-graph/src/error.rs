@@ -76,6 +76,9 @@ pub enum RunError {
         /// Its name.
         name: String,
     },
+    /// A program that updates parameters was given a store that it may not change.
+    #[error("the program updates parameters; `run` it with a store that it may change")]
+    Updates,
     /// Values of the wrong number.
     #[error("{kind} `{name}` has {found} values, {expected} are needed")]
     Size {

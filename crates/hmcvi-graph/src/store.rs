@@ -115,9 +115,15 @@ impl<T: Real> Store<T> {
 
     /// The tensor of that name, checked to have the shape a program needs.
     pub(crate) fn expect_mut(&mut self, name: &str, shape: [usize; 2]) -> Result<&mut Tensor<T>, RunError> {
-        let missing = || RunError::Missing { kind: "parameter", name: name.into() };
+        self.expect(name, shape)?;
         self.changed();
-        let tensor = self.tensors.get_mut(name).ok_or_else(missing)?;
+        Ok(self.tensors.get_mut(name).expect("it was found"))
+    }
+
+    /// The same for a program that changes nothing.
+    pub(crate) fn expect(&self, name: &str, shape: [usize; 2]) -> Result<&Tensor<T>, RunError> {
+        let missing = || RunError::Missing { kind: "parameter", name: name.into() };
+        let tensor = self.tensors.get(name).ok_or_else(missing)?;
         let found = [tensor.rows, tensor.cols];
         if found != shape || tensor.values.len() != tensor.rows * tensor.cols {
             return Err(RunError::TensorShape { name: name.into(), expected: shape, found });

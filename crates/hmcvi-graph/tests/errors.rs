@@ -390,3 +390,23 @@ fn tensors_of_other_types_and_dimensions_are_refused() {
     let tensor = store.get("t").expect("it is there");
     assert_eq!((tensor.rows, tensor.cols), (1, 3));
 }
+
+#[test]
+fn a_program_that_updates_parameters_needs_a_store_that_it_may_change() {
+    let graph = Graph::new();
+    let p = graph.parameter("p", 1, 2);
+    let double = graph.program().output("twice", p * 2.0).compile().expect("it compiles");
+    let update = graph.program().update(p, p * 2.0).compile().expect("it compiles");
+    let mut store = Store::<f32>::new();
+    store.insert("p", 1, 2, vec![1.0, 3.0]).expect("two values");
+    let version = store.version();
+    let mut executable = double.on_cpu::<f32>(CpuOptions::for_rows(1));
+    executable.evaluate(&store, &Run::default()).expect("it changes nothing");
+    assert_eq!(executable.output("twice"), Some(&[2.0, 6.0][..]));
+    let error = update.on_cpu::<f32>(CpuOptions::for_rows(1)).evaluate(&store, &Run::default());
+    assert!(matches!(error, Err(RunError::Updates)), "{error:?}");
+    assert_eq!(
+        (store.version(), &store.get("p").expect("it is there").values[..]),
+        (version, &[1.0, 3.0][..])
+    );
+}

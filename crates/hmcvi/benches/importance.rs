@@ -23,7 +23,7 @@ const THREADS: usize = 2;
 
 fn main() {
     let model = VaeModel { settings: VaeSettings::default(), pixels: 784 };
-    let mut store = store(&model);
+    let store = store(&model);
     let mut sampler = ImportanceSampler::new(&model, Proposal::Gaussian, SAMPLES, &Device::cpu(THREADS))
         .expect("it compiles");
     let x: Vec<f32> = (0..784).map(|i| f32::from(u8::from(i % 5 == 0))).collect();
@@ -31,7 +31,7 @@ fn main() {
     let mut run = |images: u64| {
         let start = Instant::now();
         for image in 0..images {
-            sampler.run(&mut store, &x, proposal, SAMPLES, (1, image)).expect("it runs");
+            sampler.run(&store, &x, proposal, SAMPLES, (1, image)).expect("it runs");
         }
         let flop = sampler.flop_per_sample() * SAMPLES as u64 * images;
         flop as f64 / start.elapsed().as_secs_f64() / 1e9

@@ -15,8 +15,6 @@ pub mod nn;
 pub mod potential;
 pub mod run;
 pub mod train;
-#[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "only GPUs are shared in turns"))]
-mod turns;
 pub mod vi;
 
 /// The library example of the README.

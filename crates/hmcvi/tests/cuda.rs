@@ -148,7 +148,7 @@ fn judgements_agree_with_the_processor() {
     for _ in 0..5 {
         trainer.epoch(&mut ()).expect("it trains");
     }
-    let mut store = trainer.store().expect("it can be copied");
+    let store = trainer.store().expect("it can be copied");
     let annealing = AnnealingOptions { temperatures: 20, chains: 4, ..AnnealingOptions::default() };
     let options = EvaluationOptions {
         importance: Some(ImportanceOptions::new(300)),
@@ -156,8 +156,8 @@ fn judgements_agree_with_the_processor() {
         bidirectional: Some((annealing, 20)),
         ..EvaluationOptions::new(&spec)
     };
-    let mut run = |device: &Device| {
-        evaluate(&spec, &mut store, data.test(), &options, device, &mut ()).expect("it evaluates")
+    let run = |device: &Device| {
+        evaluate(&spec, &store, data.test(), &options, device, &mut ()).expect("it evaluates")
     };
     let (there, here) = (run(&device), run(&Device::cpu(0)));
     let near = |what: &str, a: f64, b: f64, limit: f64| assert!((a - b).abs() < limit, "{what}: {a} and {b}");

@@ -95,7 +95,7 @@ fn sample(centred: bool, seed: u64) -> Reference {
     let model = EightSchools { centred };
     let mut sampler =
         PosteriorSampler::<f64>::new(&model, options, &Device::cpu(1)).expect("the model compiles");
-    let found = sampler.reference(&mut Store::new(), (&Y, 0), seed, &mut |_| false).expect("it samples");
+    let found = sampler.reference(&Store::new(), (&Y, 0), seed, &mut |_| false).expect("it samples");
     found.into_iter().next().expect("one data point")
 }
 

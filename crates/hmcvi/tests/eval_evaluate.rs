@@ -49,11 +49,11 @@ fn run(threads: usize, watch: &mut dyn Watch) -> Result<EvaluationResult, EvalEr
 }
 
 fn run_draws(draws: usize, threads: usize, watch: &mut dyn Watch) -> Result<EvaluationResult, EvalError> {
-    let (spec, mut store, mut options) = model();
+    let (spec, store, mut options) = model();
     options.draws = draws;
     let data = Dataset::embedded().expect("embedded images");
     let images = data.test().slice(0..IMAGES).expect("there are as many");
-    evaluate(&spec, &mut store, &images, &options, &Device::cpu(threads), watch).map(timeless)
+    evaluate(&spec, &store, &images, &options, &Device::cpu(threads), watch).map(timeless)
 }
 
 /// The result without the times that it took.

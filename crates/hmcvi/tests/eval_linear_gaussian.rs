@@ -34,8 +34,8 @@ impl Model {
 
     /// Data points with exact draws from their posteriors, and their exact log-likelihoods.
     fn data(&self) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
-        let found = simulate::<f64>(self, &mut Store::new(), POINTS, 3, &Device::cpu(1))
-            .expect("the model simulates");
+        let found =
+            simulate::<f64>(self, &Store::new(), POINTS, 3, &Device::cpu(1)).expect("the model simulates");
         let exact = found.x.chunks(OBSERVED).map(|x| self.exact.log_evidence(x)).collect();
         (found.x, found.z, exact)
     }
@@ -96,21 +96,21 @@ fn importance(model: &Model, proposal: Proposal, x: &[f64]) -> Vec<hmcvi::eval::
     let each = |(i, x): (usize, &[f64])| {
         let (mean, log_variance) = model.encoded(x);
         let numbers = (11, i as u64);
-        sampler.run(&mut Store::new(), x, (&mean, &log_variance), SAMPLES, numbers).expect("it runs")
+        sampler.run(&Store::new(), x, (&mean, &log_variance), SAMPLES, numbers).expect("it runs")
     };
     x.chunks(OBSERVED).enumerate().map(each).collect()
 }
 
 fn annealed(model: &Model, options: AnnealingOptions, x: &[f64]) -> Vec<f64> {
     let mut annealer = Annealer::<f64>::new(model, options, &Device::cpu(2)).expect("the model compiles");
-    let (mut store, points) = (Store::new(), annealer.points());
+    let (store, points) = (Store::new(), annealer.points());
     let tuning = &x[..OBSERVED * points.min(x.len() / OBSERVED)];
-    let sizes = annealer.tune(&mut store, tuning, 1, &mut |_| false).expect("it tunes");
+    let sizes = annealer.tune(&store, tuning, 1, &mut |_| false).expect("it tunes");
     let mut found = Vec::new();
     for (block, x) in x.chunks(points * OBSERVED).enumerate() {
         let data = (x, block * points);
         let (weights, acceptance) =
-            annealer.forward(&mut store, data, &sizes, 2, &mut |_| false).expect("it anneals");
+            annealer.forward(&store, data, &sizes, 2, &mut |_| false).expect("it anneals");
         assert!((0.7..0.9).contains(&acceptance), "step sizes are tuned to 0.8: {acceptance}");
         found.extend(weights.into_iter().map(log_mean_exp));
     }
@@ -164,10 +164,10 @@ fn both_bounds_of_bidirectional_annealing_bracket_the_exact_likelihood() {
         let options = AnnealingOptions { temperatures, chains: 8, start, ..AnnealingOptions::default() };
         let mut annealer =
             Annealer::<f64>::new(&model, options, &Device::cpu(2)).expect("the model compiles");
-        let mut store = Store::new();
-        let sizes = annealer.tune(&mut store, &x, 1, &mut |_| false).expect("it tunes");
+        let store = Store::new();
+        let sizes = annealer.tune(&store, &x, 1, &mut |_| false).expect("it tunes");
         let data = (&x[..], &z[..], 0);
-        let found = sandwich(&mut annealer, &mut store, data, &sizes, 5, &mut |_| false).expect("it anneals");
+        let found = sandwich(&mut annealer, &store, data, &sizes, 5, &mut |_| false).expect("it anneals");
         let difference = |f: &dyn Fn(usize) -> f64| estimate(&(0..POINTS).map(f).collect::<Vec<_>>());
         let below = difference(&|i| exact[i] - found[i].lower);
         let above = difference(&|i| found[i].upper - exact[i]);
@@ -212,8 +212,8 @@ fn reference_draws_have_the_moments_of_the_exact_posterior() {
     let options = PosteriorOptions { chains: 8, warm_up: 200, draws: 500, leapfrog_steps: 4 };
     let mut sampler =
         PosteriorSampler::<f64>::new(&model, options, &Device::cpu(2)).expect("the model compiles");
-    let mut store = Store::new();
-    let references = sampler.reference(&mut store, (x, 0), 9, &mut |_| false).expect("it samples");
+    let store = Store::new();
+    let references = sampler.reference(&store, (x, 0), 9, &mut |_| false).expect("it samples");
     for (reference, x) in references.iter().zip(x.chunks(OBSERVED)) {
         assert!(
             reference.r_hat < 1.02 && reference.ess_bulk > 400.0,
@@ -240,7 +240,7 @@ fn reference_draws_have_the_moments_of_the_exact_posterior() {
         };
         for (shift, kl) in [(0.0, 0.0), (1.0, 1.0)] {
             let z = draws(shift);
-            let energies = sampler.energies(&mut store, x, &z).expect("it runs");
+            let energies = sampler.energies(&store, x, &z).expect("it runs");
             let distance = reference.distance(&z, &energies, LATENT);
             // In standard deviations, every dimension is shifted by exactly so much.
             assert!((distance.wasserstein - shift).abs() < 0.15, "shift {shift}: {distance:?}");

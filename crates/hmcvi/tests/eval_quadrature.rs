@@ -38,7 +38,7 @@ fn integrals(builtin: &mut Builtin, x: &[Vec<f32>]) -> Vec<f64> {
             for z in points.chunks(ROWS) {
                 let inputs: &[(&str, &[f32])] = &[("x", &x), ("z", z.as_flattened())];
                 let run = Run { rows: z.len(), inputs, ..Run::default() };
-                executable.run(&mut builtin.checkpoint.store, &run).expect("it runs");
+                executable.evaluate(&builtin.checkpoint.store, &run).expect("it runs");
                 let energies = executable.output("energy").expect("an output");
                 joint.extend(energies.iter().map(|e| -f64::from(*e)));
             }
@@ -62,8 +62,8 @@ fn likelihoods_of_the_builtin_model_are_those_of_quadrature() {
     let x: Vec<Vec<f32>> = (0..images.len()).map(|i| drawn.values(i..i + 1)).collect();
     let exact = integrals(&mut builtin, &x);
     let Builtin { spec, checkpoint, .. } = &mut builtin;
-    let found = evaluate(spec, &mut checkpoint.store, &images, &options, &Device::cpu(2), &mut ())
-        .expect("it evaluates");
+    let found =
+        evaluate(spec, &checkpoint.store, &images, &options, &Device::cpu(2), &mut ()).expect("it evaluates");
     let annealing = found.annealing.as_ref().expect("it was asked for");
     for (image, exact) in found.images.iter().zip(&exact) {
         let integrated = image.exact.expect("it was integrated") - exact;
@@ -87,12 +87,12 @@ fn defensive_proposals_find_the_posterior_where_the_encoder_points_elsewhere() {
     let x = builtin.spec.data.observation(images.pixels()).draw(&images, 1, 0).values(0..1);
     let exact = integrals(&mut builtin, std::slice::from_ref(&x))[0];
     let model = VaeModel { settings: builtin.spec.model.clone(), pixels: x.len() };
-    let mut sample = |proposal| {
+    let sample = |proposal| {
         let mut sampler =
             ImportanceSampler::new(&model, proposal, SAMPLES, &Device::cpu(2)).expect("it compiles");
         // Far from all posteriors, and narrow.
         let elsewhere = (&[3.5f32, -3.5][..], &[-6f32, -6.0][..]);
-        sampler.run(&mut builtin.checkpoint.store, &x, elsewhere, SAMPLES, (1, 0)).expect("it runs")
+        sampler.run(&builtin.checkpoint.store, &x, elsewhere, SAMPLES, (1, 0)).expect("it runs")
     };
     let (gaussian, defensive) = (sample(Proposal::Gaussian), sample(Proposal::Defensive));
     assert!(gaussian.log_mean < exact - 10.0, "{gaussian:?}, not {exact}");
@@ -113,8 +113,8 @@ fn reverse_models_that_know_an_image_bring_the_bound_nearer_to_the_likelihood_bu
     options.quadrature = Some(QuadratureOptions { spacing: 0.05 });
     options.reverse = 1;
     let Builtin { spec, checkpoint, .. } = &mut builtin;
-    let found = evaluate(spec, &mut checkpoint.store, &image, &options, &Device::cpu(2), &mut ())
-        .expect("it evaluates");
+    let found =
+        evaluate(spec, &checkpoint.store, &image, &options, &Device::cpu(2), &mut ()).expect("it evaluates");
     let reverse = found.reverse.expect("it was asked for");
     let exact = found.quadrature.expect("it was asked for").log_likelihood.mean;
     let gap = exact - found.bound.mean;
@@ -157,7 +157,7 @@ fn discs_are_widened_for_posteriors_far_from_the_origin() {
     let model = VaeModel { settings, pixels: 784 };
     let mut quadrature =
         Quadrature::new(&model, QuadratureOptions { spacing: 0.1 }, &Device::cpu(2)).expect("a plane");
-    let found = quadrature.run(&mut store, &[1.0; 784], &mut |_| false).expect("it integrates");
+    let found = quadrature.run(&store, &[1.0; 784], &mut |_| false).expect("it integrates");
     let softplus = |x: f64| x.exp().ln_1p();
     let joint = |z: f64| -0.5 * (z * z + std::f64::consts::TAU.ln()) - 784.0 * softplus(-SLOPE * softplus(z));
     // The other dimension changes nothing, and integrates to 1.

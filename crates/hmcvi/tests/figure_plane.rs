@@ -31,7 +31,7 @@ fn energies(model: &mut Builtin, data: &Dataset, device: &Device, z: &[Point]) -
     let vae = VaeModel { settings: model.spec.model.clone(), pixels: one.pixels() };
     let mut sampler =
         PosteriorSampler::<f32>::new(&vae, PosteriorOptions::default(), device).expect("it compiles");
-    sampler.energies(&mut model.checkpoint.store, &x, &z).expect("it runs")
+    sampler.energies(&model.checkpoint.store, &x, &z).expect("it runs")
 }
 
 /// One image of a mosaic.
@@ -46,15 +46,15 @@ fn tile(mosaic: &Mosaic, column: usize, row: usize) -> Vec<f32> {
 
 fn assert_decoded(model: &mut Builtin, device: &Device, found: &[f32], z: [f32; 2]) {
     let mut decoder = Decoder::new(&model.spec, found.len(), device).expect("it compiles");
-    let means = decoder.means(&mut model.checkpoint.store, &z).expect("it runs");
+    let means = decoder.means(&model.checkpoint.store, &z).expect("it runs");
     assert!(found.iter().zip(&means).all(|(a, b)| (a - b).abs() < 0.006), "decoded at {z:?}");
 }
 
 #[test]
 fn an_energy_surface_has_the_models_energies_and_its_chains() {
     let (mut model, data, device) = builtin();
-    let mut plane = PlaneModel::new(&model.spec, &mut model.checkpoint.store, &device).expect("a plane");
-    let found = energy_surface(&mut plane, data.test(), IMAGE, 1).expect("it runs");
+    let plane = PlaneModel::new(&model.spec, &model.checkpoint.store, &device).expect("a plane");
+    let found = energy_surface(&plane, data.test(), IMAGE, 1).expect("it runs");
     for field in [&found.energy, &found.near] {
         assert_eq!(field.values.len(), field.columns * field.rows);
         let some: Vec<(Point, f64)> = field.points().zip(field.values.iter().copied()).step_by(977).collect();
@@ -79,14 +79,13 @@ fn an_energy_surface_has_the_models_energies_and_its_chains() {
 #[test]
 fn a_latent_map_shows_the_chains_ends_through_the_distribution_function() {
     let (mut model, data, device) = builtin();
-    let mut plane = PlaneModel::new(&model.spec, &mut model.checkpoint.store, &device).expect("a plane");
-    let found = latent_square(&mut plane, data.train(), 60, 3).expect("it runs");
+    let plane = PlaneModel::new(&model.spec, &model.checkpoint.store, &device).expect("a plane");
+    let found = latent_square(&plane, data.train(), 60, 3).expect("it runs");
     assert_eq!((found.images, found.points.len()), (60, 60));
     let images = data.train().slice(0..60).expect("sixty images");
     let drawn = model.spec.data.observation(images.pixels()).draw(&images, TEST_SEED, 0);
     let mut evaluator = BoundEvaluator::new(&model.spec, images.pixels(), &device).expect("it compiles");
-    let chains =
-        evaluator.run(&mut model.checkpoint.store, &drawn, &rows(60), 3, 0, |_| false).expect("it runs");
+    let chains = evaluator.run(&model.checkpoint.store, &drawn, &rows(60), 3, 0, |_| false).expect("it runs");
     for (i, point) in found.points.iter().enumerate() {
         assert!((0.0..=1.0).contains(&point.x) && (0.0..=1.0).contains(&point.y));
         assert_eq!(point.class, images.labels().and_then(|l| l.get(i).copied()));
@@ -102,9 +101,9 @@ fn a_latent_map_shows_the_chains_ends_through_the_distribution_function() {
 
 /// The posteriors of the image, which take a while.
 static POSTERIORS: LazyLock<Posteriors> = LazyLock::new(|| {
-    let (mut model, data, device) = builtin();
-    let mut plane = PlaneModel::new(&model.spec, &mut model.checkpoint.store, &device).expect("a plane");
-    posteriors(&mut plane, data.test(), IMAGE, 4000, 1).expect("it runs")
+    let (model, data, device) = builtin();
+    let plane = PlaneModel::new(&model.spec, &model.checkpoint.store, &device).expect("a plane");
+    posteriors(&plane, data.test(), IMAGE, 4000, 1).expect("it runs")
 });
 
 fn divergence(q: &Field, p: &Field) -> f64 {
@@ -183,11 +182,11 @@ fn the_evidence_by_quadrature_is_that_of_importance_sampling() {
 #[test]
 fn only_planes_have_these_figures() {
     let spec = preset("basic-20d").expect("a preset");
-    let (mut store, device) = (Store::new(), Device::cpu(1));
-    let error = PlaneModel::new(&spec, &mut store, &device).err().expect("twenty dimensions");
+    let (store, device) = (Store::new(), Device::cpu(1));
+    let error = PlaneModel::new(&spec, &store, &device).err().expect("twenty dimensions");
     assert!(matches!(error, FigureError::NotAPlane(20)), "{error}");
-    let (mut model, data, device) = builtin();
-    let mut plane = PlaneModel::new(&model.spec, &mut model.checkpoint.store, &device).expect("a plane");
-    let error = energy_surface(&mut plane, data.test(), 5000, 1).expect_err("no such image");
+    let (model, data, device) = builtin();
+    let plane = PlaneModel::new(&model.spec, &model.checkpoint.store, &device).expect("a plane");
+    let error = energy_surface(&plane, data.test(), 5000, 1).expect_err("no such image");
     assert!(error.to_string().contains("image 5000"), "{error}");
 }

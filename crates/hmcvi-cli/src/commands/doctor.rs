@@ -72,7 +72,7 @@ fn examine(device: Result<Device, Failure>) -> Found {
             return missing(next.map_or(message.clone(), |next| format!("{message}; {next}")));
         }
     };
-    match device.self_test() {
+    match hmcvi::train::self_test(&device) {
         Ok(difference) => {
             Found { works: difference < MOST, description: device.describe(), difference: Some(difference) }
         }

@@ -51,7 +51,7 @@ struct Written {
 }
 
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
-    let mut model = open_trained(context, &arguments.trained)?;
+    let model = open_trained(context, &arguments.trained)?;
     let images = first(model.data.images(arguments.split.into()), arguments.limit)?;
     let names = FILES.iter().filter(|name| match **name {
         LABELS => images.labels().is_some(),
@@ -69,10 +69,9 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
         if context.interrupt.requested() {
             return Err(Failure::Interrupted("interrupted; nothing was written".into()));
         }
-        let chains =
-            evaluator.run(&mut model.checkpoint.store, &drawn, &all, arguments.seed, draw, |_| {
-                context.interrupt.requested()
-            })?;
+        let chains = evaluator.run(&model.checkpoint.store, &drawn, &all, arguments.seed, draw, |_| {
+            context.interrupt.requested()
+        })?;
         start.extend(&chains.start);
         end.extend(&chains.end);
         last = Some(chains);

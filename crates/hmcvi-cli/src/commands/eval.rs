@@ -193,7 +193,7 @@ fn quadrature(spacing: f64, spec: &RunSpec) -> Result<QuadratureOptions, Failure
 }
 
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
-    let mut model = open_trained(context, &arguments.trained)?;
+    let model = open_trained(context, &arguments.trained)?;
     let split = hmcvi::data::Split::from(arguments.split);
     let images = first(model.data.images(split), arguments.limit)?;
     let options = arguments.options(&model.spec)?;
@@ -207,14 +207,8 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
         .map(|directory| journal(context, arguments, directory, &model, (&options, images.len()), parts))
         .transpose()?;
     let mut evaluating = Evaluating::new(context, journal.into());
-    let evaluated = evaluate(
-        &model.spec,
-        &mut model.checkpoint.store,
-        &images,
-        &options,
-        &model.device,
-        &mut evaluating,
-    )?;
+    let evaluated =
+        evaluate(&model.spec, &model.checkpoint.store, &images, &options, &model.device, &mut evaluating)?;
     let mut record = record(&model.spec, &model.checkpoint, &model.data, &evaluated, &options, parts);
     if let Some(directory) = &model.directory {
         tell_kept(context, &directory.write_evaluation(&record, &evaluated.images)?);

@@ -129,19 +129,19 @@ fn make(number: u8, model: &mut Model, arguments: &Arguments) -> Result<Drawn, F
             (drawing::binarised(&data), serde_json::to_string(&data))
         }
         6 => {
-            let (mut plane, images) = plane(model)?;
-            let data = figure::energy_surface(&mut plane, images, image, seed)?;
+            let (plane, images) = plane(model)?;
+            let data = figure::energy_surface(&plane, images, image, seed)?;
             (drawing::energy_surface(&data), serde_json::to_string(&data))
         }
         7 => {
             let Model { spec, data, checkpoint, device, .. } = model;
-            let mut plane = PlaneModel::new(spec, &mut checkpoint.store, device)?;
-            let data = figure::latent_square(&mut plane, data.train(), arguments.points as usize, seed)?;
+            let plane = PlaneModel::new(spec, &checkpoint.store, device)?;
+            let data = figure::latent_square(&plane, data.train(), arguments.points as usize, seed)?;
             (drawing::latent_square(&data), serde_json::to_string(&data))
         }
         _ => {
-            let (mut plane, images) = plane(model)?;
-            let data = figure::posteriors(&mut plane, images, image, DRAWS, seed)?;
+            let (plane, images) = plane(model)?;
+            let data = figure::posteriors(&plane, images, image, DRAWS, seed)?;
             (drawing::posteriors(&data), serde_json::to_string(&data))
         }
     })
@@ -149,7 +149,7 @@ fn make(number: u8, model: &mut Model, arguments: &Arguments) -> Result<Drawn, F
 
 fn plane(model: &mut Model) -> Result<(PlaneModel<'_>, &Images), FigureError> {
     let Model { spec, data, checkpoint, device, .. } = model;
-    Ok((PlaneModel::new(spec, &mut checkpoint.store, device)?, data.test()))
+    Ok((PlaneModel::new(spec, &checkpoint.store, device)?, data.test()))
 }
 
 fn motion(settings: &MotionSettings) -> Result<Drawn, Failure> {

@@ -128,14 +128,14 @@ fn evaluate_run(
     context.terminal.say(&format!("evaluating {name} on {} test images", data.test().len()));
     let directory = RunDirectory::open(&arguments.out.join(folder))?;
     let spec = directory.spec()?;
-    let mut checkpoint = directory.checkpoint(Which::Best)?;
+    let checkpoint = directory.checkpoint(Which::Best)?;
     let options = EvaluationOptions {
         importance: Some(ImportanceOptions::new(SAMPLES)),
         quadrature: Some(QuadratureOptions { spacing: SPACING }),
         ..EvaluationOptions::new(&spec)
     };
     let mut evaluating = Evaluating::new(context, Parts::default());
-    let result = evaluate(&spec, &mut checkpoint.store, data.test(), &options, device, &mut evaluating)?;
+    let result = evaluate(&spec, &checkpoint.store, data.test(), &options, device, &mut evaluating)?;
     evaluating.finish()?;
     let which = ("test", Which::Best.name());
     let evaluation = super::eval::record(&spec, &checkpoint, data, &result, &options, which);

@@ -131,7 +131,7 @@ pub(crate) fn prior(
     seed: u64,
 ) -> Result<Pictures, Failure> {
     let z = prior_draws(spec.model.latent, count, seed);
-    let values = Decoder::new(spec, pixels, device)?.means(&mut checkpoint.store, &z)?;
+    let values = Decoder::new(spec, pixels, device)?.means(&checkpoint.store, &z)?;
     let columns = (count as f64).sqrt().ceil() as usize;
     Ok(Pictures { values, shape: vec![count], columns, z, z_shape: vec![count, spec.model.latent] })
 }
@@ -141,7 +141,7 @@ pub(crate) fn reconstructions(model: &mut Model, count: usize, seed: u64) -> Res
     let images = first(model.data.test(), Some(count))?;
     let (spec, device, pixels, count) = (&model.spec, &model.device, images.pixels(), images.len());
     let seen = spec.data.observation(pixels).draw(&images, TEST_SEED, 0);
-    let store = &mut model.checkpoint.store;
+    let store = &model.checkpoint.store;
     let chains =
         BoundEvaluator::new(spec, pixels, device)?.run(store, &seen, &rows(count), seed, 0, |_| false)?;
     let mut decoder = Decoder::new(spec, pixels, device)?;

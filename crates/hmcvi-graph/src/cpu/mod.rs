@@ -258,7 +258,26 @@ impl<T: Real> Executable<T> {
 
     /// Runs the program once. Nothing is changed if it cannot start.
     pub fn run(&mut self, store: &mut Store<T>, run: &Run<'_, T>) -> Result<(), RunError> {
-        self.bind(store, run)?;
+        self.bind(run, |name, shape| Ok(store.expect_mut(name, shape)?.values.as_mut_ptr()))?;
+        self.execute(run);
+        Ok(())
+    }
+
+    /// Runs a program that updates nothing. Nothing is changed if it cannot start.
+    ///
+    /// # Errors
+    /// [`RunError::Updates`] for a program that does.
+    pub fn evaluate(&mut self, store: &Store<T>, run: &Run<'_, T>) -> Result<(), RunError> {
+        if self.plan.updates {
+            return Err(RunError::Updates);
+        }
+        // No step writes where a parameter is: there are no updates.
+        self.bind(run, |name, shape| Ok(store.expect(name, shape)?.values.as_ptr().cast_mut()))?;
+        self.execute(run);
+        Ok(())
+    }
+
+    fn execute(&mut self, run: &Run<'_, T>) {
         let plan = self.plan.clone();
         let workers = Workers(self.workers.as_mut_ptr());
         for (stage, prepared) in plan.stages.iter().zip(&self.stages) {
@@ -276,11 +295,14 @@ impl<T: Real> Executable<T> {
             }
         }
         self.rows = run.rows;
-        Ok(())
     }
 
-    /// Checks everything that is given and notes where it is.
-    fn bind(&mut self, store: &mut Store<T>, run: &Run<'_, T>) -> Result<(), RunError> {
+    /// Checks everything that is given and notes where it is; `parameter` finds a tensor of a name and shape.
+    fn bind(
+        &mut self,
+        run: &Run<'_, T>,
+        mut parameter: impl FnMut(&str, [usize; 2]) -> Result<*mut T, RunError>,
+    ) -> Result<(), RunError> {
         let plan = &self.plan;
         if run.rows == 0 || run.rows > self.options.rows {
             return Err(RunError::Rows { found: run.rows, most: self.options.rows });
@@ -304,9 +326,8 @@ impl<T: Real> Executable<T> {
             data.check_index(index, largest, data.rows(given.extent())?)?;
             memory.data[i] = given.into();
         }
-        for (i, parameter) in plan.parameters.iter().enumerate() {
-            let shape = [parameter.shape.fixed_rows(), parameter.shape.cols];
-            memory.parameters[i] = store.expect_mut(&parameter.name, shape)?.values.as_mut_ptr();
+        for (i, wanted) in plan.parameters.iter().enumerate() {
+            memory.parameters[i] = parameter(&wanted.name, [wanted.shape.fixed_rows(), wanted.shape.cols])?;
         }
         for (pointer, output) in memory.outputs.iter_mut().zip(&mut self.outputs) {
             *pointer = output.as_mut_ptr();

@@ -199,6 +199,18 @@ impl CudaExecutable {
 
     /// Queues a run. Nothing is changed if it cannot start; results are there when they are asked for.
     pub fn run(&mut self, store: &mut CudaStore, run: &CudaRun<'_>) -> Result<(), CudaError> {
+        self.queue(store, run)
+    }
+
+    /// Queues a run of a program that updates nothing.
+    pub fn evaluate(&mut self, store: &CudaStore, run: &CudaRun<'_>) -> Result<(), CudaError> {
+        if self.plan.updates {
+            return Err(RunError::Updates.into());
+        }
+        self.queue(store, run)
+    }
+
+    fn queue(&mut self, store: &CudaStore, run: &CudaRun<'_>) -> Result<(), CudaError> {
         let words = self.bind(store, run)?;
         if self.table_of != store.number {
             self.point_to(store)?;

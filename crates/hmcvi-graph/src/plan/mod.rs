@@ -134,6 +134,8 @@ pub(crate) struct Plan {
     pub(crate) data: Vec<Gathered>,
     pub(crate) indices: Vec<Arc<str>>,
     pub(crate) outputs: Vec<Named>,
+    /// Whether a run changes parameters.
+    pub(crate) updates: bool,
     pub(crate) targets: Vec<Target>,
     /// Values of all sums over rows, for each shard.
     pub(crate) accumulator_len: usize,

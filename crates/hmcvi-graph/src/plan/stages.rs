@@ -87,6 +87,7 @@ pub(super) fn plan(nodes: &[Node], constants: Vec<Arc<[f64]>>, roots: &[Root]) -
     let (targets, accumulator_len) = place_targets(&analysis);
     let emit::Leaves { inputs, parameters, data, indices, outputs } = emitter.leaves;
     Plan {
+        updates: roots.iter().any(|root| matches!(root, Root::Update { .. })),
         nodes: analysis.nodes,
         constants,
         inputs,

@@ -52,6 +52,7 @@ pub use kind::Kind;
 pub use mnist::{KnownFile, MNIST_FILES, load_mnist, verify_mnist};
 pub use npy::{NpyValue, read_npy, read_npy_bytes, write_npy, write_npy_to};
 pub use npz::is_safe_entry;
+pub(crate) use observation::BATCH;
 pub use observation::{Drawn, Observation, batch};
 pub use remark::{About, Remark, Severity};
 pub use source::{Reading, Source, open, open_as};

@@ -10,7 +10,7 @@ use hmcvi_graph::{Graph, Real, Run, Shape, Store};
 use serde::{Deserialize, Serialize};
 
 use super::{EvalError, LatentModel};
-use crate::device::{Device, Runner};
+use crate::device::{Device, Prepared};
 use crate::dist::Gaussian;
 use crate::hmc::{Kinetic, Leapfrog, State, Transition, accept};
 use crate::potential::Potential;
@@ -105,11 +105,11 @@ pub struct Annealer<T: Real> {
     observed: usize,
     latent: usize,
     /// One transition.
-    step: Runner<T>,
+    step: Prepared<T>,
     /// Log density and force of positions.
-    look: Runner<T>,
+    look: Prepared<T>,
     /// The encoder's Gaussian.
-    encode: Runner<T>,
+    encode: Prepared<T>,
     /// Number of the walkers that were made last, and of those that made the last transition.
     made: u64,
     moved: u64,
@@ -182,7 +182,7 @@ impl<T: Real> Annealer<T> {
     /// Chains of data points `x` `[n, observed]` with n at most [`Annealer::points`], at draws from the start.
     pub(super) fn walkers(
         &mut self,
-        store: &mut Store<T>,
+        store: &Store<T>,
         x: &[T],
         first: usize,
         seed: u64,
@@ -190,7 +190,7 @@ impl<T: Real> Annealer<T> {
         let (d, chains) = (self.latent, self.options.chains.max(1));
         let points = x.len() / self.observed;
         let run = Run { rows: points, inputs: &[("x", x)], ..Run::default() };
-        self.encode.run(store, &run)?;
+        self.encode.evaluate(store, &run)?;
         let repeated = |values: &[T], cols: usize| -> Vec<T> {
             values.chunks(cols).flat_map(|row| std::iter::repeat_n(row, chains)).flatten().copied().collect()
         };
@@ -235,14 +235,14 @@ impl<T: Real> Annealer<T> {
     }
 
     /// Computes what belongs to the positions.
-    pub(super) fn settle(&mut self, store: &mut Store<T>, w: &mut Walkers<T>) -> Result<(), EvalError> {
+    pub(super) fn settle(&mut self, store: &Store<T>, w: &mut Walkers<T>) -> Result<(), EvalError> {
         let inputs: &[(&str, &[T])] = &[
             ("x", &w.x),
             ("z", &w.z),
             ("start_mean", &w.start_mean),
             ("start_log_variance", &w.start_log_variance),
         ];
-        self.look.run(store, &Run { rows: w.rows, inputs, ..Run::default() })?;
+        self.look.evaluate(store, &Run { rows: w.rows, inputs, ..Run::default() })?;
         let output = |name| self.look.output(name).expect("the program has this output");
         w.log_joint.copy_from_slice(output("log_joint"));
         w.force.copy_from_slice(output("force"));
@@ -253,7 +253,7 @@ impl<T: Real> Annealer<T> {
     /// One transition of all chains at a temperature.
     pub(super) fn step(
         &mut self,
-        store: &mut Store<T>,
+        store: &Store<T>,
         w: &mut Walkers<T>,
         beta: f64,
         (seed, step): (u64, u64),
@@ -274,7 +274,7 @@ impl<T: Real> Annealer<T> {
         let run = Run { rows: w.rows, inputs, seed, step, row_offset, ..Run::default() };
         let kept: &[&str] = if self.moved == w.number { &LASTING } else { &[] };
         self.moved = 0;
-        self.step.run_keeping(store, &run, kept)?;
+        self.step.evaluate_keeping(store, &run, kept)?;
         self.moved = w.number;
         let output = |name| self.step.output(name).expect("the program has this output");
         w.z.copy_from_slice(output("z"));
@@ -288,7 +288,7 @@ impl<T: Real> Annealer<T> {
     /// Finds a step size for every temperature, with a pass whose weights are not used.
     pub fn tune(
         &mut self,
-        store: &mut Store<T>,
+        store: &Store<T>,
         x: &[T],
         seed: u64,
         watch: &mut Watch<'_>,
@@ -319,7 +319,7 @@ impl<T: Real> Annealer<T> {
     /// probability. `first` is the number of the first data point.
     pub fn forward(
         &mut self,
-        store: &mut Store<T>,
+        store: &Store<T>,
         (x, first): (&[T], usize),
         step_sizes: &[f64],
         seed: u64,
@@ -331,7 +331,7 @@ impl<T: Real> Annealer<T> {
     /// The same from exact posterior draws `z`, one for each data point, back to the start.
     pub fn reverse(
         &mut self,
-        store: &mut Store<T>,
+        store: &Store<T>,
         (x, z, first): (&[T], &[T], usize),
         step_sizes: &[f64],
         seed: u64,
@@ -342,7 +342,7 @@ impl<T: Real> Annealer<T> {
 
     fn anneal(
         &mut self,
-        store: &mut Store<T>,
+        store: &Store<T>,
         (x, first): (&[T], usize),
         step_sizes: &[f64],
         seed: u64,

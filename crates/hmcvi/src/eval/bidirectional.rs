@@ -34,7 +34,7 @@ pub struct Simulated<T> {
 /// Simulates data points from the model.
 pub fn simulate<T: Real>(
     model: &dyn LatentModel,
-    store: &mut Store<T>,
+    store: &Store<T>,
     points: usize,
     seed: u64,
     device: &Device,
@@ -43,7 +43,7 @@ pub fn simulate<T: Real>(
     let z = model.prior(&graph).sample(graph.normal(8, model.latent()));
     let program = graph.program().output("z", z).output("x", model.draw(z)).compile()?;
     let mut executable = device.prepare::<T>(&program, points)?;
-    executable.run(store, &Run { rows: points, seed, ..Run::default() })?;
+    executable.evaluate(store, &Run { rows: points, seed, ..Run::default() })?;
     let output = |name| executable.output(name).expect("the program has this output").to_vec();
     Ok(Simulated { z: output("z"), x: output("x") })
 }
@@ -51,7 +51,7 @@ pub fn simulate<T: Real>(
 /// Bounds of simulated data points, at most [`Annealer::points`] of them; `first` is the number of the first.
 pub fn sandwich<T: Real>(
     annealer: &mut Annealer<T>,
-    store: &mut Store<T>,
+    store: &Store<T>,
     (x, z, first): (&[T], &[T], usize),
     step_sizes: &[f64],
     seed: u64,

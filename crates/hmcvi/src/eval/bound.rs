@@ -7,7 +7,7 @@ use hmcvi_graph::{Graph, Run, Shape, Store};
 use super::EvalError;
 use crate::config::RunSpec;
 use crate::data::{Drawn, batch};
-use crate::device::{Device, Runner};
+use crate::device::{Device, Prepared};
 use crate::model::Vae;
 use crate::vi::{Dropped, NotABound};
 
@@ -16,7 +16,7 @@ const ROWS: usize = 500;
 
 /// Runs the inference chain of a trained model on images.
 pub struct BoundEvaluator {
-    executable: Runner<f32>,
+    executable: Prepared<f32>,
     latent: usize,
     names: Vec<&'static str>,
 }
@@ -88,7 +88,7 @@ impl BoundEvaluator {
     /// `draw`s give independent chains; `done` is told how many rows are done and returns whether to stop.
     pub fn run(
         &mut self,
-        store: &mut Store<f32>,
+        store: &Store<f32>,
         data: &Drawn,
         rows: &[u32],
         seed: u64,
@@ -107,7 +107,7 @@ impl BoundEvaluator {
                 row_offset: (i * ROWS) as u64,
                 ..Run::default()
             };
-            self.executable.run(store, &run)?;
+            self.executable.evaluate(store, &run)?;
             let output = |name| self.executable.output(name).expect("the program has this output");
             let bound = output("bound");
             all.bound.extend(bound.iter().map(|b| f64::from(*b)));

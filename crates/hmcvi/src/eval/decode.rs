@@ -5,7 +5,7 @@ use hmcvi_graph::{Graph, Run, Store};
 
 use super::EvalError;
 use crate::config::RunSpec;
-use crate::device::{Device, Runner};
+use crate::device::{Device, Prepared};
 use crate::model::Vae;
 
 /// Rows that are decoded together.
@@ -15,7 +15,7 @@ const STREAM_PRIOR: u16 = 0;
 
 /// Decodes latent points of a trained model.
 pub struct Decoder {
-    executable: Runner<f32>,
+    executable: Prepared<f32>,
     latent: usize,
 }
 
@@ -31,11 +31,11 @@ impl Decoder {
     }
 
     /// Probability of every pixel, image after image.
-    pub fn means(&mut self, store: &mut Store<f32>, z: &[f32]) -> Result<Vec<f32>, EvalError> {
+    pub fn means(&mut self, store: &Store<f32>, z: &[f32]) -> Result<Vec<f32>, EvalError> {
         let mut means = Vec::new();
         for z in z.chunks(ROWS * self.latent) {
             let run = Run { rows: z.len() / self.latent, inputs: &[("z", z)], ..Run::default() };
-            self.executable.run(store, &run)?;
+            self.executable.evaluate(store, &run)?;
             means.extend(self.executable.output("mean").expect("the program has this output"));
         }
         Ok(means)

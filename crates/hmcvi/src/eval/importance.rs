@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::weights::{WeightSummary, Weights};
 use super::{EvalError, LatentModel};
-use crate::device::{Device, Runner};
+use crate::device::{Device, Prepared};
 use crate::dist::{Gaussian, StudentT};
 
 /// Most samples that are evaluated together on a processor, and on a GPU, where every run costs the same time
@@ -33,7 +33,7 @@ pub enum Proposal {
 
 /// Draws samples from a proposal and weighs them.
 pub struct ImportanceSampler<T: Real> {
-    executable: Runner<T>,
+    executable: Prepared<T>,
     flop_per_sample: u64,
 }
 
@@ -97,7 +97,7 @@ impl<T: Real> ImportanceSampler<T> {
     /// data point its own draws.
     pub fn run(
         &mut self,
-        store: &mut Store<T>,
+        store: &Store<T>,
         x: &[T],
         (mean, log_variance): (&[T], &[T]),
         samples: usize,
@@ -114,7 +114,7 @@ impl<T: Real> ImportanceSampler<T> {
                 row_offset: start as u64,
                 ..Run::default()
             };
-            self.executable.run(store, &run)?;
+            self.executable.evaluate(store, &run)?;
             let output = self.executable.output("log_weight").expect("the program has this output");
             output.iter().for_each(|w| weights.add(w.to_f64()));
         }

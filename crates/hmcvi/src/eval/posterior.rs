@@ -123,7 +123,7 @@ impl<T: Real> PosteriorSampler<T> {
     /// Posterior draws of data points `x`, at most [`PosteriorSampler::points`].
     pub fn reference(
         &mut self,
-        store: &mut Store<T>,
+        store: &Store<T>,
         (x, first): (&[T], usize),
         seed: u64,
         watch: &mut Watch<'_>,
@@ -159,7 +159,7 @@ impl<T: Real> PosteriorSampler<T> {
     }
 
     /// `U(z)` of draws `z` of one data point.
-    pub fn energies(&mut self, store: &mut Store<T>, x: &[T], z: &[T]) -> Result<Vec<f64>, EvalError> {
+    pub fn energies(&mut self, store: &Store<T>, x: &[T], z: &[T]) -> Result<Vec<f64>, EvalError> {
         debug_assert_eq!(x.len(), self.observed, "one data point");
         let mut w: Walkers<T> = self.annealer.walkers(store, x, 0, 0)?;
         let mut energies = Vec::with_capacity(z.len() / self.latent);

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::EvalError;
 use super::model::{LatentModel, VaeModel};
-use crate::device::{Device, Runner};
+use crate::device::{Device, Prepared};
 
 /// Points that are decoded together.
 const POINTS: usize = 1024;
@@ -95,8 +95,8 @@ impl Integral {
 
 /// Sums up a model's joint density over a grid.
 pub struct Quadrature {
-    decode: Runner<f32>,
-    meet: Runner<f32>,
+    decode: Prepared<f32>,
+    meet: Prepared<f32>,
     spacing: f64,
     pixels: usize,
 }
@@ -138,7 +138,7 @@ impl Quadrature {
     /// is repeated with a finer or a wider one. `look` hears the share that is done, and may stop.
     pub fn run(
         &mut self,
-        store: &mut Store<f32>,
+        store: &Store<f32>,
         x: &[f32],
         look: &mut dyn FnMut(f64) -> bool,
     ) -> Result<Vec<Integral>, EvalError> {
@@ -169,7 +169,7 @@ impl Quadrature {
 
     fn sum(
         &mut self,
-        store: &mut Store<f32>,
+        store: &Store<f32>,
         x: &[f32],
         grid: Grid,
         look: &mut dyn FnMut(f64) -> bool,
@@ -183,14 +183,15 @@ impl Quadrature {
         for (part, sums) in parts.iter().zip(&mut sums) {
             for z in part.chunks(2 * POINTS) {
                 let rows = z.len() / 2;
-                self.decode.run(store, &Run { rows, inputs: &[("z", z)], ..Run::default() })?;
+                self.decode.evaluate(store, &Run { rows, inputs: &[("z", z)], ..Run::default() })?;
                 let output = |name| self.decode.output(name).expect("the program has this output");
                 let (mut logits, mut alone) = (output("logits").to_vec(), output("alone").to_vec());
                 logits.resize(POINTS * self.pixels, 0.0);
                 alone.resize(POINTS, NOTHING);
                 for (i, x) in x.chunks(IMAGES * self.pixels).enumerate() {
                     let inputs: &[(&str, &[f32])] = &[("x", x), ("logits", &logits), ("alone", &alone)];
-                    self.meet.run(store, &Run { rows: x.len() / self.pixels, inputs, ..Run::default() })?;
+                    self.meet
+                        .evaluate(store, &Run { rows: x.len() / self.pixels, inputs, ..Run::default() })?;
                     let found = self.meet.output("sum").expect("the program has this output");
                     let of_images = &mut sums[i * IMAGES..];
                     of_images

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::EvalError;
 use crate::config::RunSpec;
 use crate::data::{Drawn, batch};
-use crate::device::{Device, Runner};
+use crate::device::{Device, Prepared};
 use crate::linalg;
 use crate::model::Vae;
 
@@ -49,7 +49,7 @@ impl std::ops::Add for ReverseFit {
 
 /// Fits reverse models to single images.
 pub struct ReverseFitter {
-    simulate: Runner<f32>,
+    simulate: Prepared<f32>,
     /// Outputs of each momentum: itself, what the model sees, its log density.
     outputs: Vec<[String; 3]>,
     latent: usize,
@@ -92,7 +92,7 @@ impl ReverseFitter {
     /// The sum over all momenta of an image's chain. `data` was drawn beforehand.
     pub fn run(
         &mut self,
-        store: &mut Store<f32>,
+        store: &Store<f32>,
         data: &Drawn,
         image: u32,
         seed: u64,
@@ -109,7 +109,7 @@ impl ReverseFitter {
                 row_offset: (part * ROWS) as u64,
                 ..Run::default()
             };
-            self.simulate.run(store, &run)?;
+            self.simulate.evaluate(store, &run)?;
             for (found, names) in found.iter_mut().zip(&self.outputs) {
                 for (found, name) in
                     [&mut found.v, &mut found.seen, &mut found.log_prob].into_iter().zip(names)

@@ -17,7 +17,7 @@ const CHAINS: usize = 8;
 
 /// The energy surface of one image, with chains on it.
 pub fn energy_surface(
-    model: &mut PlaneModel<'_>,
+    model: &PlaneModel<'_>,
     images: &Images,
     image: usize,
     seed: u64,

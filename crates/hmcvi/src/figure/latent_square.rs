@@ -14,7 +14,7 @@ const IMAGES: usize = 20;
 
 /// Draws of the first `count` images after the HMC steps, and what the decoder makes of the square.
 pub fn latent_square(
-    model: &mut PlaneModel<'_>,
+    model: &PlaneModel<'_>,
     images: &Images,
     count: usize,
     seed: u64,

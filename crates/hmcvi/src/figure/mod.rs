@@ -74,7 +74,7 @@ impl From<hmcvi_graph::CompileError> for FigureError {
 /// A trained model whose latent space is a plane.
 pub struct PlaneModel<'a> {
     spec: &'a RunSpec,
-    store: &'a mut Store<f32>,
+    store: &'a Store<f32>,
     device: &'a Device,
 }
 
@@ -83,11 +83,7 @@ impl<'a> PlaneModel<'a> {
     ///
     /// # Errors
     /// [`FigureError::NotAPlane`] for other dimensions than two.
-    pub fn new(
-        spec: &'a RunSpec,
-        store: &'a mut Store<f32>,
-        device: &'a Device,
-    ) -> Result<Self, FigureError> {
+    pub fn new(spec: &'a RunSpec, store: &'a Store<f32>, device: &'a Device) -> Result<Self, FigureError> {
         match spec.model.latent {
             2 => Ok(PlaneModel { spec, store, device }),
             other => Err(FigureError::NotAPlane(other)),

@@ -5,7 +5,7 @@ use hmcvi_record::figure::{ChainPath, Field, Mosaic, Picture, Point};
 
 use super::{FigureError, PlaneModel};
 use crate::data::{Drawn, batch};
-use crate::device::Runner;
+use crate::device::Prepared;
 use crate::eval::Decoder;
 use crate::model::Vae;
 
@@ -14,7 +14,7 @@ const ROWS: usize = 1000;
 
 /// `U(z) = -log p(x, z)` of one image.
 pub(super) struct Energies {
-    runner: Runner<f32>,
+    runner: Prepared<f32>,
     image: Drawn,
 }
 
@@ -29,11 +29,7 @@ impl Energies {
     }
 
     /// Energies of points.
-    pub(super) fn of(
-        &mut self,
-        model: &mut PlaneModel<'_>,
-        points: &[Point],
-    ) -> Result<Vec<f64>, FigureError> {
+    pub(super) fn of(&mut self, model: &PlaneModel<'_>, points: &[Point]) -> Result<Vec<f64>, FigureError> {
         let rows = [0u32; ROWS];
         let mut energies = Vec::with_capacity(points.len());
         for points in points.chunks(ROWS) {
@@ -45,7 +41,7 @@ impl Energies {
                 indices: &[batch(&rows[..points.len()])],
                 ..Run::default()
             };
-            self.runner.run(model.store, &run)?;
+            self.runner.evaluate(model.store, &run)?;
             let found = self.runner.output("energy").expect("the program has this output");
             energies.extend(found.iter().map(|e| f64::from(*e)));
         }
@@ -53,7 +49,7 @@ impl Energies {
     }
 
     /// Energies on a grid.
-    pub(super) fn on(&mut self, model: &mut PlaneModel<'_>, mut grid: Field) -> Result<Field, FigureError> {
+    pub(super) fn on(&mut self, model: &PlaneModel<'_>, mut grid: Field) -> Result<Field, FigureError> {
         grid.values = self.of(model, &grid.points().collect::<Vec<_>>())?;
         Ok(grid)
     }
@@ -61,7 +57,7 @@ impl Energies {
 
 /// Decoded means of points that lie row by row, the upper row first.
 pub(super) fn mosaic(
-    model: &mut PlaneModel<'_>,
+    model: &PlaneModel<'_>,
     points: &[Point],
     columns: usize,
     (height, width): (usize, usize),
@@ -84,7 +80,7 @@ pub(super) fn mosaic(
 
 /// Chains of one image with all their leapfrog steps.
 pub(super) fn paths(
-    model: &mut PlaneModel<'_>,
+    model: &PlaneModel<'_>,
     image: &Drawn,
     count: usize,
     seed: u64,
@@ -99,11 +95,11 @@ pub(super) fn paths(
         program = program.output(&format!("z{places}"), state.z);
         places += 1;
     }
-    let mut runner: Runner<f32> = model.device.prepare(&program.compile()?, count)?;
+    let mut runner: Prepared<f32> = model.device.prepare(&program.compile()?, count)?;
     let rows = vec![0u32; count];
     let run =
         Run { rows: count, data: &[image.data_set()], indices: &[batch(&rows)], seed, ..Run::default() };
-    runner.run(model.store, &run)?;
+    runner.evaluate(model.store, &run)?;
     let place = |name: &str, row: usize| -> Point {
         let all = runner.output(name).expect("the program has this output");
         [0, 1].map(|i| f64::from(all[2 * row + i]))

@@ -29,7 +29,7 @@ const STREAM_EXACT: u16 = 13;
 
 /// The posterior of one image and two approximations of it, from so many draws.
 pub fn posteriors(
-    model: &mut PlaneModel<'_>,
+    model: &PlaneModel<'_>,
     images: &Images,
     image: usize,
     draws: usize,

@@ -68,7 +68,7 @@ impl Simulation {
         let (z, v) = (start.as_flattened(), vec![0.0; 2 * start.len()]);
         let inputs: &[(&str, &[f64])] = &[("z", z), ("v", &v)];
         let run = Run { rows: start.len(), inputs, seed: self.seed, step, ..Run::default() };
-        self.executable.run(&mut self.store, &run)?;
+        self.executable.evaluate(&self.store, &run)?;
         let moment = |i: usize| {
             let output = |part: usize| {
                 self.executable.output(&format!("{}{i}", PARTS[part])).expect("the program has this output")
@@ -99,7 +99,7 @@ pub(super) fn field(landscape: Landscape) -> Result<Field, SamplerError> {
     let program = graph.program().output("energy", energy).compile()?;
     let mut executable: Executable<f64> = program.on_cpu(CpuOptions::for_rows(points.len()));
     let inputs: &[(&str, &[f64])] = &[("z", points.as_flattened())];
-    executable.run(&mut Store::new(), &Run { rows: points.len(), inputs, ..Run::default() })?;
+    executable.evaluate(&Store::new(), &Run { rows: points.len(), inputs, ..Run::default() })?;
     field.values = executable.output("energy").expect("the program has this output").to_vec();
     Ok(field)
 }

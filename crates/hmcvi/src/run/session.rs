@@ -13,8 +13,8 @@ use super::lock::Lock;
 use crate::config::RunSpec;
 use crate::data::Dataset;
 use crate::device::Device;
+use crate::device::Turn;
 use crate::train::{Batch, Observer, TrainError, Trainer, learnt};
-use crate::turns::Turn;
 
 /// A training that cannot begin or go on.
 #[derive(Debug, thiserror::Error)]

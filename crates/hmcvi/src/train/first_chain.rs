@@ -17,7 +17,7 @@
 
 use hmcvi_graph::Store;
 
-use crate::device::{DeviceError, Runner};
+use crate::device::{DeviceError, Prepared};
 use crate::vi::ChainSettings;
 
 /// The largest energy error, in nats, that a first simulation may have.
@@ -31,11 +31,11 @@ const TRIALS: i32 = 96;
 /// Sets `raw_alpha`, the masses, the reverse models and `log_step_size` in the store; `run` evaluates the program for one of
 /// the batches. Returns the step size, or `None` if even the smallest goes wrong.
 pub(super) fn find(
-    program: &mut Runner<f32>,
+    program: &mut Prepared<f32>,
     store: &mut Store<f32>,
     batches: usize,
     settings: ChainSettings,
-    mut run: impl FnMut(&mut Runner<f32>, &mut Store<f32>, usize) -> Result<(), DeviceError>,
+    mut run: impl FnMut(&mut Prepared<f32>, &Store<f32>, usize) -> Result<(), DeviceError>,
 ) -> Result<Option<f64>, DeviceError> {
     run(program, store, 0)?;
     fit_masses(store, output(program, "log_variance"));
@@ -72,7 +72,7 @@ fn set(store: &mut Store<f32>, name: &str, value: f64) {
     }
 }
 
-fn output<'a>(program: &'a Runner<f32>, name: &str) -> &'a [f32] {
+fn output<'a>(program: &'a Prepared<f32>, name: &str) -> &'a [f32] {
     program.output(name).expect("the program has this output")
 }
 

@@ -7,13 +7,14 @@ mod first_chain;
 mod fit;
 mod objective;
 mod schedule;
+mod self_test;
 mod sums;
 mod trainer;
 
-pub(crate) use adam::is_adam_state;
 pub use adam::{Adam, Update, adam_updates, add_adam_state};
 pub use average::{averaged, learnt};
 pub use fit::{Fit, FitError, FitSettings, fit};
 pub use objective::Objective;
 pub use schedule::{Schedule, ScheduleKind};
+pub use self_test::self_test;
 pub use trainer::{Batch, Observer, TrainError, Trainer};

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use hmcvi_record::PartialEpoch;
 
-use super::backend::Results;
 use super::trainer::Batch;
+use crate::device::Results;
 use crate::vi::Dropped;
 
 /// Sums of what programs report about batches.

@@ -11,15 +11,14 @@ use hmcvi_record::{Epoch, PartialEpoch};
 
 use super::adam::add_adam_state;
 use super::average::{self, add_averages, averaged, averaging_program};
-use super::backend::{Backend, Parts, Results, Which};
+use super::backend::{Backend, Parts, Which};
 use super::first_chain;
 use super::objective::Objective;
 use super::sums::{Sums, TERMS};
 use crate::config::RunSpec;
 use crate::data::{Dataset, batch, permutation};
-use crate::device::{Device, DeviceError, Runner};
+use crate::device::{Device, DeviceError, Prepared, Results, Turn};
 use crate::model::Vae;
-use crate::turns::Turn;
 use crate::vi::{Dropped, NotABound};
 
 /// A training that cannot begin or go on.
@@ -231,7 +230,7 @@ impl Trainer {
         Ok(Trainer {
             spec: spec.clone(),
             data,
-            backend: Backend::new(device, parts, store)?,
+            backend: Backend::new(device, parts, &store)?,
             device: device.clone(),
             epoch: 0,
             step: 0,
@@ -439,7 +438,7 @@ fn same_shapes(expected: &Store<f32>, found: Store<f32>) -> Result<Store<f32>, R
 fn begin_chain(
     spec: &RunSpec,
     data: &Dataset,
-    program: &mut Runner<f32>,
+    program: &mut Prepared<f32>,
     store: &mut Store<f32>,
 ) -> Result<f64, TrainError> {
     let order = shuffled(data.train().len(), spec.seed, u64::from(u32::MAX));
@@ -454,7 +453,7 @@ fn begin_chain(
             step: (1 << 40) + b as u64,
             ..Run::default()
         };
-        program.run(store, &run)
+        program.evaluate(store, &run)
     })?;
     found.ok_or(TrainError::NoStepSize)
 }

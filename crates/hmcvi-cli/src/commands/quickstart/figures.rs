@@ -97,8 +97,8 @@ fn latent_points(
     let (images, spec) = (data.test(), &model.spec);
     let drawn = spec.data.observation(images.pixels()).draw(images, TEST_SEED, 0);
     let mut evaluator = BoundEvaluator::new(spec, images.pixels(), device)?;
-    let mut store = model.checkpoint.store.clone();
-    let chains = evaluator.run(&mut store, &drawn, &rows(images.len()), spec.eval.seed, 0, |_| false)?;
+    let store = model.checkpoint.store.clone();
+    let chains = evaluator.run(&store, &drawn, &rows(images.len()), spec.eval.seed, 0, |_| false)?;
     let labels = images.labels().unwrap_or_default();
     let point = |(i, z): (usize, &[f32])| LatentPoint {
         x: z[0].into(),
@@ -131,14 +131,14 @@ fn gain_of(
     let negative = |of: fn(&ImageEvaluation) -> Option<f64>| {
         finite_estimate(&images.iter().map(|i| -of(i).unwrap_or(f64::NAN)).collect::<Vec<_>>())
     };
-    let mut store = checkpoint.store.clone();
-    let mut plane = PlaneModel::new(spec, &mut store, device)?;
+    let store = checkpoint.store.clone();
+    let plane = PlaneModel::new(spec, &store, device)?;
     Ok(GainOf {
         name: name.into(),
         exact: negative(|i| i.exact),
         bound: negative(|i| i.bound),
         gap: finite_estimate(&gaps(images)),
-        posterior: posteriors(&mut plane, data.test(), image, DRAWS, spec.eval.seed)?,
+        posterior: posteriors(&plane, data.test(), image, DRAWS, spec.eval.seed)?,
     })
 }
 
@@ -148,7 +148,7 @@ fn decoded(model: &EvaluatedModel, data: &Dataset, device: &Device) -> Result<Ve
     let z: Vec<f32> = (0..SIDE * SIDE).flat_map(|i| [at(i % SIDE), -at(i / SIDE)]).collect();
     let images = data.test();
     let mut decoder = Decoder::new(&model.spec, images.pixels(), device)?;
-    let values = decoder.means(&mut model.checkpoint.store.clone(), &z)?;
+    let values = decoder.means(&model.checkpoint.store.clone(), &z)?;
     let (height, width) = (images.height(), images.width());
     Ok(GreyGrid { height, width, columns: SIDE, values }.png()?)
 }

@@ -84,8 +84,8 @@ fn sampled(model: &mut Model, run: usize) -> Result<Picture, Failure> {
 
 fn latent_map(model: &mut Model, run: usize) -> Result<Picture, Failure> {
     let Model { spec, data, checkpoint, device, .. } = model;
-    let mut plane = PlaneModel::new(spec, &mut checkpoint.store, device)?;
-    let square = figure::latent_square(&mut plane, data.train(), MAPPED, SEED)?;
+    let plane = PlaneModel::new(spec, &checkpoint.store, device)?;
+    let square = figure::latent_square(&plane, data.train(), MAPPED, SEED)?;
     let from =
         if square.hmc_steps > 0 { "drawn from the end of the chain" } else { "drawn from the encoder" };
     let labelled = square.points.iter().any(|p| p.class.is_some());
@@ -107,8 +107,8 @@ fn latent_map(model: &mut Model, run: usize) -> Result<Picture, Failure> {
 fn energy_surface(model: &mut Model, run: usize) -> Result<Picture, Failure> {
     let Model { spec, data, checkpoint, device, .. } = model;
     let image = IMAGE.min(data.test().len().saturating_sub(1));
-    let mut plane = PlaneModel::new(spec, &mut checkpoint.store, device)?;
-    let surface = figure::energy_surface(&mut plane, data.test(), image, SEED)?;
+    let plane = PlaneModel::new(spec, &checkpoint.store, device)?;
+    let surface = figure::energy_surface(&plane, data.test(), image, SEED)?;
     let draws = if spec.chain.hmc_steps > 0 { "chains that start" } else { "draws" };
     Ok(Picture {
         run,

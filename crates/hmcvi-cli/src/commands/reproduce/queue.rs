@@ -148,7 +148,7 @@ impl Shared<'_> {
     fn evaluate(&self, row: &Row, device: &Device) -> Result<(), Failure> {
         let directory = RunDirectory::open(&row.path)?;
         let _lock = Lock::take(directory.path())?;
-        let mut checkpoint = directory.checkpoint(Which::Best)?;
+        let checkpoint = directory.checkpoint(Which::Best)?;
         let annealed = self.annealed(row).then(|| (row.annealing(), self.limits.annealed));
         let options = EvaluationOptions {
             quadrature: (self.limits.quadrature && row.paper.latent == 2).then(QuadratureOptions::default),
@@ -161,17 +161,11 @@ impl Shared<'_> {
         let journal = Journal::open(&directory.file(files::EVALUATION_PARTS), &of)?;
         let mut watching = Watching::new(self, row);
         watching.parts = Some(journal).into();
-        let evaluated = match evaluate(
-            &row.spec,
-            &mut checkpoint.store,
-            self.data.test(),
-            &options,
-            device,
-            &mut watching,
-        ) {
-            Err(EvalError::Stopped) => return Ok(()),
-            other => other?,
-        };
+        let evaluated =
+            match evaluate(&row.spec, &checkpoint.store, self.data.test(), &options, device, &mut watching) {
+                Err(EvalError::Stopped) => return Ok(()),
+                other => other?,
+            };
         let names = ("test", Which::Best.name());
         let record = record(&row.spec, &checkpoint, self.data, &evaluated, &options, names);
         directory.write_evaluation(&record, &evaluated.images)?;

@@ -198,7 +198,7 @@ pub struct EvaluationResult {
 /// Judges the model whose parameters are in `store`.
 pub fn evaluate(
     spec: &RunSpec,
-    store: &mut Store<f32>,
+    store: &Store<f32>,
     images: &Images,
     options: &EvaluationOptions,
     device: &Device,
@@ -212,7 +212,7 @@ pub fn evaluate(
 /// A result on its way.
 struct Evaluator<'a> {
     spec: &'a RunSpec,
-    store: &'a mut Store<f32>,
+    store: &'a Store<f32>,
     images: &'a Images,
     options: &'a EvaluationOptions,
     device: &'a Device,
