@@ -41,7 +41,7 @@ impl<'c> Recorded<'c> {
 }
 
 impl Observer for Recorded<'_> {
-    fn batch(&mut self, batch: &Batch) {
+    fn batch(&mut self, batch: &Batch<'_>) {
         self.shown.batch(batch);
     }
 

@@ -171,7 +171,7 @@ impl From<TrainError> for Failure {
                  the same",
             ),
             TrainError::NotABound(_) => Failure::Numerical(text).then(DIVERGING),
-            TrainError::NoStepSize | TrainError::Diverged(_) => Failure::Numerical(text),
+            TrainError::Begin(_) | TrainError::Diverged(_) => Failure::Numerical(text),
             TrainError::NoImages(_) => Failure::Data(text),
             TrainError::Memory { .. } => Failure::Device(text)
                 .then("lower these with `--set model.hidden=[...]` or `--set train.batch=N`, or use `--threads 1`"),

@@ -62,15 +62,14 @@ impl<'c> Training<'c> {
 }
 
 impl Observer for Training<'_> {
-    fn batch(&mut self, batch: &Batch) {
+    fn batch(&mut self, batch: &Batch<'_>) {
         let share = batch.images as f64 / batch.of as f64;
         let done = (batch.epoch - 1) as f64 + share;
         let speed = (done - self.first as f64) * batch.of as f64 / self.begun.elapsed().as_secs_f64();
-        let term = |name: &str| batch.terms.iter().flatten().find(|t| t.0 == name).map(|t| t.1);
         let line = self
             .opening(Line::with_bar(share), batch.epoch, batch.mean_bound)
-            .part(Rank::Detail, terms(term));
-        let line = chain(line, batch.acceptance_rate, batch.step_size, batch.divergences)
+            .part(Rank::Detail, terms(|name| batch.mean(name)));
+        let line = chain(line, batch.mean("acceptance_rate"), batch.mean("step_size"), batch.divergences)
             .part(Rank::Useful, format!("{speed:.0} images/s"))
             .part(Rank::Important, self.left(done));
         if self.context.terminal.interactive() {

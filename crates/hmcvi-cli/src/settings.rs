@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use hmcvi::Problem;
 use hmcvi::config::{PAPER_TABLE, PaperRow, RunSpec, preset};
 use hmcvi::data::Dataset;
 use hmcvi::device::Device;
@@ -127,6 +128,13 @@ pub(crate) struct Model {
     pub(crate) data: Arc<Dataset>,
     pub(crate) checkpoint: Checkpoint,
     pub(crate) device: Device,
+}
+
+impl Model {
+    /// The model and the family that its settings describe.
+    pub(crate) fn problem(&self) -> Problem {
+        Problem::of_run(&self.spec, self.data.train().pixels())
+    }
 }
 
 /// A trained model without its data.

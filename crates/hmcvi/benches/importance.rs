@@ -9,11 +9,11 @@ mod plain_products;
 
 use std::time::Instant;
 
+use hmcvi::Problem;
+use hmcvi::config::preset;
 use hmcvi::device::Device;
-use hmcvi::eval::{ImportanceSampler, LatentModel, Proposal, VaeModel};
-use hmcvi::model::VaeSettings;
-use hmcvi::nn::Parameters;
-use hmcvi_graph::{Graph, Store};
+use hmcvi::eval::{ImportanceSampler, Proposal};
+use hmcvi_graph::Store;
 use plain_products::plain_products;
 
 const SAMPLES: usize = 5000;
@@ -22,8 +22,8 @@ const ROUNDS: usize = 9;
 const THREADS: usize = 2;
 
 fn main() {
-    let model = VaeModel { settings: VaeSettings::default(), pixels: 784 };
-    let store = store(&model);
+    let model = Problem::of_run(&preset("basic-20d").expect("a preset"), 784);
+    let store: Store<f32> = model.initial_values(1);
     let mut sampler = ImportanceSampler::new(&model, Proposal::Gaussian, SAMPLES, &Device::cpu(THREADS))
         .expect("it compiles");
     let x: Vec<f32> = (0..784).map(|i| f32::from(u8::from(i % 5 == 0))).collect();
@@ -51,14 +51,4 @@ fn main() {
         100.0 * least,
         100.0 * most
     );
-}
-
-/// First values of decoder and encoder.
-fn store(model: &VaeModel) -> Store<f32> {
-    let graph = Graph::new();
-    let vae = hmcvi::model::Vae::new(&graph, &model.settings, model.pixels);
-    vae.encoder(graph.batch_input("x", model.observed()));
-    vae.decoder(graph.batch_input("z", model.latent()));
-    let parameters: &Parameters<'_> = vae.parameters();
-    parameters.initial_values(1)
 }

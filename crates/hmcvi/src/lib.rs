@@ -6,6 +6,7 @@ pub mod data;
 pub mod device;
 pub mod dist;
 pub mod eval;
+pub mod family;
 pub mod figure;
 pub mod hmc;
 mod linalg;
@@ -13,9 +14,11 @@ mod memory;
 pub mod model;
 pub mod nn;
 pub mod potential;
+mod problem;
 pub mod run;
 pub mod train;
-pub mod vi;
+
+pub use problem::Problem;
 
 /// The library example of the README.
 #[cfg(doctest)]

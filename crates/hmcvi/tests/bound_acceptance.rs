@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use common::model::{STEP_SIZE, chain, image_input, images, values};
 use common::{Compiled, Outputs, assert_close, combinations, describe, per_row};
+use hmcvi::family::{Acceptance, ChainSettings, Entropies, StepSize};
 use hmcvi::nn::{Activation, Parameters};
-use hmcvi::vi::{Acceptance, ChainSettings, Entropies, StepSize};
 use hmcvi_graph::{Graph, Run};
 
 const ROWS: usize = 50;

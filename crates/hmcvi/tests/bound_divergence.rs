@@ -7,9 +7,9 @@ use std::rc::Rc;
 use common::model::{LATENT, STEP_SIZE, chain, image_input, images, values};
 use common::{Compiled, Outputs, combinations, describe, per_row};
 use hmcvi::dist::Gaussian;
+use hmcvi::family::{Acceptance, Chain, ChainSettings, Entropies, Inference, Mass, StepSize};
 use hmcvi::nn::{Activation, Parameters};
 use hmcvi::potential::Potential;
-use hmcvi::vi::{Acceptance, Chain, ChainSettings, Entropies, Inference, Mass, StepSize};
 use hmcvi_graph::{Expr, Graph, Run, Store};
 
 const ROWS: usize = 20;

@@ -5,15 +5,16 @@ mod common;
 use std::sync::Arc;
 
 use common::part_of_the_data;
+use hmcvi::Problem;
 use hmcvi::config::{RunSpec, preset};
 use hmcvi::data::Dataset;
 use hmcvi::device::Device;
 use hmcvi::dist::Gaussian;
 use hmcvi::eval::{BoundEvaluator, EvalError, EvaluationOptions, evaluate, rows};
+use hmcvi::family::{ChainSettings, Entropies, Inference};
 use hmcvi::nn::{Activation, Initial, Parameters};
 use hmcvi::potential::Potential;
 use hmcvi::train::{Fit, FitError, FitSettings, Objective, TrainError, Trainer, fit};
-use hmcvi::vi::{ChainSettings, Entropies, Inference};
 use hmcvi_graph::{Expr, Graph, Store};
 
 /// Fits a chain to a density of one variable, from a standard Gaussian and the given step size.
@@ -39,7 +40,7 @@ fn fitted(
         entropies: Entropies::ClosedForm,
     };
     let found = inference.run();
-    let objective = Objective::new(&graph, parameters.all(), found, chain);
+    let objective = Objective::new(&parameters, found);
     let mut first = parameters.initial_values(1);
     if let Some(size) = first.get_mut("log_step_size") {
         size.values.fill(step_size.ln() as f32);
@@ -134,7 +135,12 @@ fn an_evaluation_of_diverging_simulations_is_refused() {
     let (spec, data, store) = unstable();
     let images = data.validation();
     let drawn = spec.data.observation(images.pixels()).draw(images, 1, 0);
-    let mut evaluator = BoundEvaluator::new(&spec, images.pixels(), &Device::cpu(1)).expect("it compiles");
+    let mut evaluator = BoundEvaluator::new(
+        &Problem::of_run(&spec, images.pixels()),
+        &spec.data.observation(images.pixels()),
+        &Device::cpu(1),
+    )
+    .expect("it compiles");
     let found = evaluator.run(&store, &drawn, &rows(images.len()), 1, 0, |_| false).expect("it runs");
     assert_eq!((found.dropped.rows, found.dropped.dropped, found.dropped.no_density), (50, 50, 0));
     assert!(found.mean().is_err() && found.bound.iter().all(|b| b.is_nan()));

@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use common::model::{STEP_SIZE, chain, image_input, images, values};
 use common::{Compiled, Outputs, STENCIL, combinations, describe, normals, per_row};
+use hmcvi::family::{Acceptance, ChainSettings, Entropies};
 use hmcvi::nn::{Activation, Parameters};
-use hmcvi::vi::{Acceptance, ChainSettings, Entropies};
 use hmcvi_graph::{Expr, Graph, Run, Store};
 
 const ROWS: usize = 14;

@@ -9,9 +9,9 @@ use common::{
     Compiled, Outputs, STANDARD_ERRORS, assert_close, assert_mean, combinations, describe, evaluate,
     mean_and_error, per_row,
 };
+use hmcvi::family::{Acceptance, ChainSettings, Entropies, Mass, StepSize};
 use hmcvi::nn::Parameters;
 use hmcvi::potential::LinearGaussian;
-use hmcvi::vi::{Acceptance, ChainSettings, Entropies, Mass, StepSize};
 use hmcvi_graph::{Graph, Run, Store};
 
 /// What a chain gives for many observations.

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use common::model::{PIXELS, STEP_SIZE, chain, image_input, images, values};
 use common::reference::Point;
 use common::{Compiled, assert_close, combinations, describe, per_row};
+use hmcvi::family::{Acceptance, ChainSettings, Entropies};
 use hmcvi::nn::{Activation, Parameters};
-use hmcvi::vi::{Acceptance, ChainSettings, Entropies};
 use hmcvi_graph::{Graph, Run, Store};
 
 const ROWS: usize = 12;

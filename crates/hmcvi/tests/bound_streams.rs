@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use common::model::{STEP_SIZE, chain, image_input, images, values};
 use common::{STANDARD_ERRORS, evaluate, per_row};
+use hmcvi::family::{Acceptance, Chain, ChainSettings, Entropies};
 use hmcvi::nn::{Activation, Parameters};
-use hmcvi::vi::{Acceptance, Chain, ChainSettings, Entropies};
 use hmcvi_graph::{CpuOptions, Expr, Graph, Run};
 
 const ROWS: usize = 2000;

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use hmcvi::Problem;
 use hmcvi::config::{RunSpec, preset};
 use hmcvi::data::Dataset;
 use hmcvi::device::Device;
@@ -25,7 +26,12 @@ fn the_builtin_model_has_learnt_to_describe_digits() {
     );
     let images = Dataset::embedded().expect("embedded").test().slice(0..100).expect("a hundred images");
     let drawn = spec.data.observation(images.pixels()).draw(&images, TEST_SEED, 0);
-    let mut evaluator = BoundEvaluator::new(&spec, images.pixels(), &Device::cpu(1)).expect("it compiles");
+    let mut evaluator = BoundEvaluator::new(
+        &Problem::of_run(&spec, images.pixels()),
+        &spec.data.observation(images.pixels()),
+        &Device::cpu(1),
+    )
+    .expect("it compiles");
     let found = evaluator.run(&checkpoint.store, &drawn, &rows(100), 1, 0, |_| false).expect("it runs");
     let mean = found.bound.iter().sum::<f64>() / 100.0;
     // Independent pixels with their mean probabilities reach about -206 nats, the paper's best model of this size -129.

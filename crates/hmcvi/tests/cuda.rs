@@ -12,9 +12,9 @@ use common::{combinations, describe, part_of_the_data};
 use hmcvi::config::{RunSpec, preset};
 use hmcvi::device::{Device, Precision};
 use hmcvi::eval::{AnnealingOptions, EvaluationOptions, ImportanceOptions, evaluate};
+use hmcvi::family::Entropies;
 use hmcvi::nn::{Activation, Parameters};
 use hmcvi::train::Trainer;
-use hmcvi::vi::Entropies;
 use hmcvi_graph::cuda::{CudaDevice, CudaOptions, CudaRun, CudaStore};
 use hmcvi_graph::{CpuOptions, Graph, Run};
 

@@ -3,10 +3,16 @@
 mod common;
 
 use common::STANDARD_ERRORS;
+use std::rc::Rc;
+
+use hmcvi::Problem;
 use hmcvi::device::Device;
 use hmcvi::dist::Gaussian;
-use hmcvi::eval::{LatentModel, PosteriorOptions, PosteriorSampler, Reference};
+use hmcvi::eval::{PosteriorOptions, PosteriorSampler, Reference};
+use hmcvi::family::{Family, Target};
 use hmcvi::hmc::diagnostics::{R_HAT_LIMIT, summary};
+use hmcvi::model::{Model, Site};
+use hmcvi::nn::Parameters;
 use hmcvi::potential::Potential;
 use hmcvi_graph::{Expr, Store};
 
@@ -61,38 +67,40 @@ impl EightSchools {
     }
 }
 
-impl LatentModel for EightSchools {
+impl Model for EightSchools {
     fn observed(&self) -> usize {
         SCHOOLS
     }
 
-    fn latent(&self) -> usize {
-        LATENT
+    fn sites(&self) -> Vec<Site> {
+        vec![Site { name: "schools, mu and log tau".into(), columns: 0..LATENT }]
     }
 
-    fn potential<'g>(&self, x: Expr<'g>) -> Potential<'g> {
+    fn potential<'g>(&self, _: &Rc<Parameters<'g>>, x: Expr<'g>) -> Potential<'g> {
         let model = EightSchools { ..*self };
         Potential::from_expression(LATENT, move |z| model.log_density(z, x))
     }
+}
 
-    fn encoder<'g>(&self, x: Expr<'g>) -> Gaussian<'g> {
-        // Rough: what a mean-field fit would say of widths, around no effect at all.
-        let width: f64 = if self.centred { 5.0 } else { 1.0 };
-        let mut log_variance = [2.0 * width.ln(); LATENT];
+/// Rough: what a mean-field fit would say of widths, around no effect at all.
+struct Rough {
+    /// Standard deviation of the schools' values.
+    width: f64,
+}
+
+impl Family for Rough {
+    fn gaussian<'g>(&self, target: &Target<'_, 'g>) -> Gaussian<'g> {
+        let mut log_variance = [2.0 * self.width.ln(); LATENT];
         (log_variance[SCHOOLS], log_variance[SCHOOLS + 1]) = (2.0 * 3.3f64.ln(), 0.0);
-        let graph = x.graph();
+        let graph = target.parameters.graph();
         let mean = graph.constant(0.0).broadcast_to(hmcvi_graph::Shape::fixed(1, LATENT));
         Gaussian { mean, log_variance: graph.constant_matrix(1, LATENT, &log_variance) }
-    }
-
-    fn draw<'g>(&self, _: Expr<'g>) -> Expr<'g> {
-        unreachable!("nothing is simulated")
     }
 }
 
 fn sample(centred: bool, seed: u64) -> Reference {
     let options = PosteriorOptions { chains: CHAINS, warm_up: 500, draws: 1000, leapfrog_steps: 8 };
-    let model = EightSchools { centred };
+    let model = Problem::new(EightSchools { centred }, Rough { width: if centred { 5.0 } else { 1.0 } });
     let mut sampler =
         PosteriorSampler::<f64>::new(&model, options, &Device::cpu(1)).expect("the model compiles");
     let found = sampler.reference(&Store::new(), (&Y, 0), seed, &mut |_| false).expect("it samples");

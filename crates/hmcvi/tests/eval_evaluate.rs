@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
+use hmcvi::Problem;
 use hmcvi::config::{RunSpec, preset};
 use hmcvi::data::Dataset;
 use hmcvi::device::Device;
@@ -10,8 +11,7 @@ use hmcvi::eval::{
     AnnealingOptions, EvalError, EvaluationOptions, EvaluationResult, ImportanceOptions, Phase,
     PosteriorOptions, Proposal, QuadratureOptions, Watch, evaluate,
 };
-use hmcvi::model::Vae;
-use hmcvi_graph::{Graph, Store};
+use hmcvi_graph::Store;
 
 const IMAGES: usize = 130;
 
@@ -20,10 +20,7 @@ fn model() -> (RunSpec, Store<f32>, EvaluationOptions) {
     let mut spec = preset("hmcvi-6").expect("a preset");
     (spec.model.hidden, spec.model.latent) = (vec![8, 8], 2);
     spec.data.evaluation_draws = 2;
-    let graph = Graph::new();
-    let vae = Vae::new(&graph, &spec.model, 784);
-    vae.infer(graph.batch_input("x", 784), spec.chain);
-    let mut store = vae.parameters().initial_values(1);
+    let mut store = Problem::of_run(&spec, 784).initial_values(1);
     store.get_mut("log_step_size").expect("the chain has a step size").values.fill(-3.0);
     let annealing = AnnealingOptions { temperatures: 5, chains: 8, ..AnnealingOptions::default() };
     let options = EvaluationOptions {

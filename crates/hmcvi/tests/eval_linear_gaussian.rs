@@ -2,14 +2,21 @@
 
 mod common;
 
+use std::rc::Rc;
+
 use common::{STANDARD_ERRORS, normals};
+use hmcvi::Problem;
 use hmcvi::device::Device;
 use hmcvi::dist::Gaussian;
 use hmcvi::eval::{
-    Annealer, AnnealingOptions, AnnealingSchedule, AnnealingStart, ImportanceSampler, LatentModel,
-    PosteriorOptions, PosteriorSampler, Proposal, estimate, log_mean_exp, sandwich, simulate,
+    Annealer, AnnealingOptions, AnnealingSchedule, AnnealingStart, ImportanceSampler, PosteriorOptions,
+    PosteriorSampler, Proposal, estimate, log_mean_exp, sandwich, simulate,
 };
+use hmcvi::family::{Family, Target};
+use hmcvi::model::{Simulator, Site};
+use hmcvi::nn::Parameters;
 use hmcvi::potential::{LinearGaussian, Potential};
+use hmcvi_graph::random::{self, Key};
 use hmcvi_graph::{Expr, Graph, Store};
 
 const LATENT: usize = 10;
@@ -32,10 +39,14 @@ impl Model {
         Model { exact, weights, shift }
     }
 
+    fn problem(&self) -> Problem {
+        Problem::new(Model::new(self.shift), Model::new(self.shift))
+    }
+
     /// Data points with exact draws from their posteriors, and their exact log-likelihoods.
     fn data(&self) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
-        let found =
-            simulate::<f64>(self, &Store::new(), POINTS, 3, &Device::cpu(1)).expect("the model simulates");
+        let found = simulate::<f64>(&self.problem(), &Store::new(), POINTS, 3, &Device::cpu(1))
+            .expect("the model simulates");
         let exact = found.x.chunks(OBSERVED).map(|x| self.exact.log_evidence(x)).collect();
         (found.x, found.z, exact)
     }
@@ -49,33 +60,46 @@ impl Model {
     }
 }
 
-impl LatentModel for Model {
+impl hmcvi::model::Model for Model {
     fn observed(&self) -> usize {
         OBSERVED
     }
 
-    fn latent(&self) -> usize {
-        LATENT
+    fn sites(&self) -> Vec<Site> {
+        vec![Site { name: "z".into(), columns: 0..LATENT }]
     }
 
-    fn potential<'g>(&self, x: Expr<'g>) -> Potential<'g> {
+    fn potential<'g>(&self, _: &Rc<Parameters<'g>>, x: Expr<'g>) -> Potential<'g> {
         self.exact.potential(x.graph(), x)
     }
 
-    fn encoder<'g>(&self, x: Expr<'g>) -> Gaussian<'g> {
+    fn simulator(&self) -> Option<&dyn Simulator> {
+        Some(self)
+    }
+}
+
+impl Simulator for Model {
+    fn mean<'g>(&self, _: &Rc<Parameters<'g>>, z: Expr<'g>) -> Expr<'g> {
+        z.matmul(z.graph().constant_matrix(LATENT, OBSERVED, &self.weights))
+    }
+
+    fn draw(&self, decoded: &[f32], key: Key, x: &mut [f32]) {
+        random::normal(key, x);
+        x.iter_mut().zip(decoded).for_each(|(x, mean)| *x = mean + NOISE as f32 * *x);
+    }
+}
+
+/// The encoder.
+impl Family for Model {
+    fn gaussian<'g>(&self, target: &Target<'_, 'g>) -> Gaussian<'g> {
         // The posterior's mean is linear in x: its matrix from the means of unit vectors.
         let unit = |k: usize| (0..OBSERVED).map(|j| f64::from(u8::from(j == k))).collect::<Vec<_>>();
         let matrix: Vec<f64> = (0..OBSERVED).flat_map(|k| self.exact.posterior(&unit(k)).0).collect();
         let (offset, log_variance) = self.encoded(&[0.0; OBSERVED]);
-        let graph = x.graph();
+        let (x, graph) = (target.context, target.parameters.graph());
         let mean = x.matmul(graph.constant_matrix(OBSERVED, LATENT, &matrix))
             + graph.constant_matrix(1, LATENT, &offset);
         Gaussian { mean, log_variance: graph.constant_matrix(1, LATENT, &log_variance) }
-    }
-
-    fn draw<'g>(&self, z: Expr<'g>) -> Expr<'g> {
-        let graph: &Graph = z.graph();
-        z.matmul(graph.constant_matrix(LATENT, OBSERVED, &self.weights)) + graph.normal(0, OBSERVED) * NOISE
     }
 }
 
@@ -91,8 +115,8 @@ fn assert_agrees(what: &str, found: &[f64], exact: &[f64]) {
 
 fn importance(model: &Model, proposal: Proposal, x: &[f64]) -> Vec<hmcvi::eval::WeightSummary> {
     const SAMPLES: usize = 5000;
-    let mut sampler =
-        ImportanceSampler::new(model, proposal, SAMPLES, &Device::cpu(2)).expect("the model compiles");
+    let mut sampler = ImportanceSampler::new(&model.problem(), proposal, SAMPLES, &Device::cpu(2))
+        .expect("the model compiles");
     let each = |(i, x): (usize, &[f64])| {
         let (mean, log_variance) = model.encoded(x);
         let numbers = (11, i as u64);
@@ -102,7 +126,8 @@ fn importance(model: &Model, proposal: Proposal, x: &[f64]) -> Vec<hmcvi::eval::
 }
 
 fn annealed(model: &Model, options: AnnealingOptions, x: &[f64]) -> Vec<f64> {
-    let mut annealer = Annealer::<f64>::new(model, options, &Device::cpu(2)).expect("the model compiles");
+    let mut annealer =
+        Annealer::<f64>::new(&model.problem(), options, &Device::cpu(2)).expect("the model compiles");
     let (store, points) = (Store::new(), annealer.points());
     let tuning = &x[..OBSERVED * points.min(x.len() / OBSERVED)];
     let sizes = annealer.tune(&store, tuning, 1, &mut |_| false).expect("it tunes");
@@ -122,7 +147,8 @@ fn the_encoder_of_this_test_is_the_posterior_as_it_says() {
     let model = Model::new(0.5);
     let (x, ..) = model.data();
     let graph = Graph::new();
-    let mean = model.encoder(graph.batch_input("x", OBSERVED)).mean;
+    let parameters = Rc::new(Parameters::new(&graph));
+    let mean = model.problem().gaussian(&parameters, graph.batch_input("x", OBSERVED)).mean;
     let found = common::evaluate(&graph, POINTS, &[("x", &x)], &[("mean", mean)]);
     let expected: Vec<f64> = x.chunks(OBSERVED).flat_map(|x| model.encoded(x).0).collect();
     common::assert_close("mean", &found["mean"], &expected, 1e-10);
@@ -163,7 +189,7 @@ fn both_bounds_of_bidirectional_annealing_bracket_the_exact_likelihood() {
     for (temperatures, start) in [(300, AnnealingStart::Encoder), (60, AnnealingStart::Prior)] {
         let options = AnnealingOptions { temperatures, chains: 8, start, ..AnnealingOptions::default() };
         let mut annealer =
-            Annealer::<f64>::new(&model, options, &Device::cpu(2)).expect("the model compiles");
+            Annealer::<f64>::new(&model.problem(), options, &Device::cpu(2)).expect("the model compiles");
         let store = Store::new();
         let sizes = annealer.tune(&store, &x, 1, &mut |_| false).expect("it tunes");
         let data = (&x[..], &z[..], 0);
@@ -211,7 +237,7 @@ fn reference_draws_have_the_moments_of_the_exact_posterior() {
     let x = &x[..4 * OBSERVED];
     let options = PosteriorOptions { chains: 8, warm_up: 200, draws: 500, leapfrog_steps: 4 };
     let mut sampler =
-        PosteriorSampler::<f64>::new(&model, options, &Device::cpu(2)).expect("the model compiles");
+        PosteriorSampler::<f64>::new(&model.problem(), options, &Device::cpu(2)).expect("the model compiles");
     let store = Store::new();
     let references = sampler.reference(&store, (x, 0), 9, &mut |_| false).expect("it samples");
     for (reference, x) in references.iter().zip(x.chunks(OBSERVED)) {

@@ -1,14 +1,17 @@
 //! Compare likelihoods of a trained model with integrals over its latent plane.
 #![allow(missing_docs, reason = "tests are named for what they guard")]
 
+use std::rc::Rc;
+
+use hmcvi::Problem;
 use hmcvi::config::preset;
 use hmcvi::data::Dataset;
 use hmcvi::device::Device;
 use hmcvi::eval::{
     AnnealingOptions, EvalError, EvaluationOptions, ImportanceOptions, ImportanceSampler, Proposal,
-    Quadrature, QuadratureOptions, ReverseFitter, VaeModel, evaluate,
+    Quadrature, QuadratureOptions, ReverseFitter, evaluate,
 };
-use hmcvi::model::{Vae, VaeSettings};
+use hmcvi::nn::Parameters;
 use hmcvi::run::Builtin;
 use hmcvi_graph::{CpuOptions, Graph, Run, Store};
 
@@ -24,8 +27,10 @@ const ROUNDING: f64 = 0.01;
 /// `log ∫ p(x, z) dz` of every image, by the midpoint rule.
 fn integrals(builtin: &mut Builtin, x: &[Vec<f32>]) -> Vec<f64> {
     let graph = Graph::new();
-    let vae = Vae::new(&graph, &builtin.spec.model, x[0].len());
-    let energy = vae.potential(graph.batch_input("x", x[0].len())).energy(graph.batch_input("z", 2));
+    let parameters = Rc::new(Parameters::new(&graph));
+    let model = Problem::of_run(&builtin.spec, x[0].len()).model;
+    let energy =
+        model.potential(&parameters, graph.batch_input("x", x[0].len())).energy(graph.batch_input("z", 2));
     let program = graph.program().output("energy", energy).compile().expect("it compiles");
     let mut executable = program.on_cpu::<f32>(CpuOptions { threads: 2, ..CpuOptions::for_rows(ROWS) });
     let count = (2.0 * SIDE / SPACING) as usize;
@@ -86,7 +91,7 @@ fn defensive_proposals_find_the_posterior_where_the_encoder_points_elsewhere() {
     let images = Dataset::embedded().expect("embedded").test().slice(IMAGES).expect("some images");
     let x = builtin.spec.data.observation(images.pixels()).draw(&images, 1, 0).values(0..1);
     let exact = integrals(&mut builtin, std::slice::from_ref(&x))[0];
-    let model = VaeModel { settings: builtin.spec.model.clone(), pixels: x.len() };
+    let model = Problem::of_run(&builtin.spec, x.len());
     let sample = |proposal| {
         let mut sampler =
             ImportanceSampler::new(&model, proposal, SAMPLES, &Device::cpu(2)).expect("it compiles");
@@ -133,19 +138,26 @@ fn reverse_models_that_know_an_image_bring_the_bound_nearer_to_the_likelihood_bu
 
 #[test]
 fn reverse_models_are_those_of_steps() {
-    let refused = ReverseFitter::new(&preset("basic-2d").expect("a preset"), 784, &Device::cpu(1)).err();
+    let basic = preset("basic-2d").expect("a preset");
+    let refused =
+        ReverseFitter::new(&Problem::of_run(&basic, 784), &basic.data.observation(784), &Device::cpu(1))
+            .err();
     assert!(matches!(refused, Some(EvalError::NoSteps)), "{refused:?}");
+}
+
+/// A plain model of images.
+fn model(latent: usize, hidden: Vec<usize>) -> Problem {
+    let mut spec = preset("basic-2d").expect("a preset");
+    (spec.model.latent, spec.model.hidden) = (latent, hidden);
+    Problem::of_run(&spec, 784)
 }
 
 #[test]
 fn discs_are_widened_for_posteriors_far_from_the_origin() {
     // All pixels have the logit softplus(z₁) / 20: for a white image the posterior is near z₁ = 13.
     const SLOPE: f64 = 0.05;
-    let settings = VaeSettings { latent: 2, hidden: vec![1] };
-    let graph = Graph::new();
-    let vae = Vae::new(&graph, &settings, 784);
-    vae.decoder(graph.batch_input("z", 2));
-    let mut store: Store<f32> = vae.parameters().initial_values(1);
+    let model = model(2, vec![1]);
+    let mut store: Store<f32> = model.initial_values(1);
     for (name, values) in [
         ("decoder.0.weight", vec![1.0, 0.0]),
         ("decoder.0.bias", vec![0.0]),
@@ -154,7 +166,6 @@ fn discs_are_widened_for_posteriors_far_from_the_origin() {
     ] {
         store.get_mut(name).expect("a layer of the decoder").values = values;
     }
-    let model = VaeModel { settings, pixels: 784 };
     let mut quadrature =
         Quadrature::new(&model, QuadratureOptions { spacing: 0.1 }, &Device::cpu(2)).expect("a plane");
     let found = quadrature.run(&store, &[1.0; 784], &mut |_| false).expect("it integrates");
@@ -170,7 +181,7 @@ fn discs_are_widened_for_posteriors_far_from_the_origin() {
 
 #[test]
 fn spacings_have_limits() {
-    let model = VaeModel { settings: VaeSettings { latent: 2, hidden: vec![8] }, pixels: 784 };
+    let model = model(2, vec![8]);
     for spacing in [0.0, 0.001, 1.0, f64::NAN] {
         let refused = Quadrature::new(&model, QuadratureOptions { spacing }, &Device::cpu(1)).err();
         assert!(matches!(refused, Some(EvalError::Spacing(_))), "{spacing}: {refused:?}");
@@ -179,8 +190,7 @@ fn spacings_have_limits() {
 
 #[test]
 fn more_than_a_plane_is_not_integrated_over() {
-    let settings = VaeSettings { latent: 20, hidden: vec![8] };
-    let model = VaeModel { settings, pixels: 784 };
+    let model = model(20, vec![8]);
     let refused = Quadrature::new(&model, QuadratureOptions::default(), &Device::cpu(1)).err();
     assert!(matches!(refused, Some(EvalError::NotAPlane(20))), "{refused:?}");
 }

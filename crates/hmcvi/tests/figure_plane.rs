@@ -3,13 +3,13 @@
 
 use std::sync::LazyLock;
 
+use hmcvi::Problem;
 use hmcvi::config::preset;
 use hmcvi::data::Dataset;
 use hmcvi::device::Device;
 use hmcvi::dist::normal_quantile;
 use hmcvi::eval::{
-    BoundEvaluator, Decoder, PosteriorOptions, PosteriorSampler, TEST_SEED, VaeModel, log_mean_exp,
-    prior_draws, rows,
+    BoundEvaluator, Decoder, PosteriorOptions, PosteriorSampler, TEST_SEED, log_mean_exp, prior_draws, rows,
 };
 use hmcvi::figure::{FigureError, PlaneModel, energy_surface, latent_square, posteriors};
 use hmcvi::run::Builtin;
@@ -28,9 +28,9 @@ fn energies(model: &mut Builtin, data: &Dataset, device: &Device, z: &[Point]) -
     let one = data.test().slice(IMAGE..IMAGE + 1).expect("an image");
     let x = model.spec.data.observation(one.pixels()).draw(&one, TEST_SEED, 0).values(0..1);
     let z: Vec<f32> = z.as_flattened().iter().map(|z| *z as f32).collect();
-    let vae = VaeModel { settings: model.spec.model.clone(), pixels: one.pixels() };
+    let problem = Problem::of_run(&model.spec, one.pixels());
     let mut sampler =
-        PosteriorSampler::<f32>::new(&vae, PosteriorOptions::default(), device).expect("it compiles");
+        PosteriorSampler::<f32>::new(&problem, PosteriorOptions::default(), device).expect("it compiles");
     sampler.energies(&model.checkpoint.store, &x, &z).expect("it runs")
 }
 
@@ -45,7 +45,7 @@ fn tile(mosaic: &Mosaic, column: usize, row: usize) -> Vec<f32> {
 }
 
 fn assert_decoded(model: &mut Builtin, device: &Device, found: &[f32], z: [f32; 2]) {
-    let mut decoder = Decoder::new(&model.spec, found.len(), device).expect("it compiles");
+    let mut decoder = Decoder::new(&Problem::of_run(&model.spec, found.len()), device).expect("it compiles");
     let means = decoder.means(&model.checkpoint.store, &z).expect("it runs");
     assert!(found.iter().zip(&means).all(|(a, b)| (a - b).abs() < 0.006), "decoded at {z:?}");
 }
@@ -67,7 +67,7 @@ fn an_energy_surface_has_the_models_energies_and_its_chains() {
     for path in &found.paths {
         assert_eq!(path.points.len(), 1 + chain.hmc_steps * chain.leapfrog_steps);
         assert!((0..2).all(|i| path.end[i] > found.near.low[i] && path.end[i] < found.near.high[i]));
-        if chain.acceptance == hmcvi::vi::Acceptance::None {
+        if chain.acceptance == hmcvi::family::Acceptance::None {
             assert_eq!(path.points.last(), Some(&path.end), "all proposals are taken");
         }
     }
@@ -84,7 +84,12 @@ fn a_latent_map_shows_the_chains_ends_through_the_distribution_function() {
     assert_eq!((found.images, found.points.len()), (60, 60));
     let images = data.train().slice(0..60).expect("sixty images");
     let drawn = model.spec.data.observation(images.pixels()).draw(&images, TEST_SEED, 0);
-    let mut evaluator = BoundEvaluator::new(&model.spec, images.pixels(), &device).expect("it compiles");
+    let mut evaluator = BoundEvaluator::new(
+        &Problem::of_run(&model.spec, images.pixels()),
+        &model.spec.data.observation(images.pixels()),
+        &device,
+    )
+    .expect("it compiles");
     let chains = evaluator.run(&model.checkpoint.store, &drawn, &rows(60), 3, 0, |_| false).expect("it runs");
     for (i, point) in found.points.iter().enumerate() {
         assert!((0.0..=1.0).contains(&point.x) && (0.0..=1.0).contains(&point.y));

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use hmcvi::Problem;
 use hmcvi::config::{RunSpec, preset};
 use hmcvi::data::{Dataset, PixelScale};
 use hmcvi::device::Device;
@@ -13,8 +14,7 @@ use hmcvi::figure::{
     EnsembleSettings, MotionSettings, PlaneModel, binarised, energy_surface, ensemble, flow_chart,
     latent_square, motion, posteriors,
 };
-use hmcvi::model::Vae;
-use hmcvi_graph::{Graph, Store};
+use hmcvi_graph::Store;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -91,10 +91,7 @@ fn figures_of_landscapes_are_as_they_were() {
 fn small() -> (RunSpec, Store<f32>) {
     let mut spec = preset("hmcvi-8").expect("a preset");
     spec.model.hidden = vec![16, 16];
-    let graph = Graph::new();
-    let vae = Vae::new(&graph, &spec.model, 784);
-    vae.infer(graph.batch_input("x", 784), spec.chain);
-    let mut store = vae.parameters().initial_values(1);
+    let mut store = Problem::of_run(&spec, 784).initial_values(1);
     store.get_mut("log_step_size").expect("the chain has a step size").values.fill(-3.0);
     (spec, store)
 }

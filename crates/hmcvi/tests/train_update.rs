@@ -5,9 +5,9 @@ mod common;
 use std::rc::Rc;
 
 use common::model::{PIXELS, STEP_SIZE, chain, image_input, images, values};
+use hmcvi::family::{ChainSettings, Entropies, Mass};
 use hmcvi::nn::{Activation, Parameters};
 use hmcvi::train::{Adam, Objective, add_adam_state};
-use hmcvi::vi::{ChainSettings, Entropies, Mass};
 use hmcvi_graph::{CpuOptions, Graph, Run, Store};
 
 const ROWS: usize = 6;
@@ -18,7 +18,7 @@ fn a_gradient_that_is_not_finite_changes_nothing_and_is_counted() {
     let parameters = Rc::new(Parameters::new(&graph));
     let settings = ChainSettings { hmc_steps: 2, leapfrog_steps: 2, ..ChainSettings::default() };
     let chain = chain(&parameters, image_input(&graph), settings, Entropies::ClosedForm, Activation::Tanh);
-    let objective = Objective::new(&graph, parameters.all(), chain, settings);
+    let objective = Objective::new(&parameters, chain);
     let program = objective.training_program(&Adam::default()).expect("the objective makes a program");
     let mut executable = program.on_cpu::<f64>(CpuOptions::for_rows(ROWS));
     let mut store = values(&parameters, 4, STEP_SIZE / 9.0);
@@ -53,7 +53,7 @@ fn a_gradient_that_is_too_long_is_shortened_and_others_are_not() {
     let parameters = Rc::new(Parameters::new(&graph));
     let settings = ChainSettings { hmc_steps: 2, leapfrog_steps: 2, ..ChainSettings::default() };
     let chain = chain(&parameters, image_input(&graph), settings, Entropies::ClosedForm, Activation::Tanh);
-    let objective = Objective::new(&graph, parameters.all(), chain, settings);
+    let objective = Objective::new(&parameters, chain);
     let x = images(5, ROWS);
     // After the first update the mean of gradients is a tenth of the gradient that was used.
     let used = |longest: f64| {
@@ -117,12 +117,12 @@ fn unstable_simulations_teach_smaller_steps_larger_masses_and_what_plain_inferen
         (before, store)
     };
     let value = |store: &Store<f64>, name: &str| store.get(name).expect("it is a parameter").values.clone();
-    let objective = Objective::new(&graph, parameters.all(), chain, settings);
+    let objective = Objective::new(&parameters, chain);
     let (mut before, mut after) = update(&objective, 50.0);
     let size = |store: &Store<f64>| value(store, "log_step_size")[0];
     assert!((size(&before) - size(&after) - RATE).abs() < 1e-6, "a step of Adam towards smaller steps");
     assert!(log_mass(&mut after) > log_mass(&mut before));
-    let plain = Objective::new(&plain_graph, learnt_plainly.clone(), plain_chain, ChainSettings::basic());
+    let plain = Objective::new(&plain_parameters, plain_chain).learning(learnt_plainly.clone());
     let (_, plainly) = update(&plain, 50.0);
     for (name, _) in &learnt_plainly {
         assert_ne!(value(&after, name), value(&before, name), "{name} learns");

@@ -61,9 +61,10 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
     let outputs = Outputs::claim(names.map(|name| arguments.out.join(name)), arguments.force)?;
     outputs.spare(&model.spec.data.source)?;
     let (spec, n, d) = (&model.spec, images.len(), model.spec.model.latent);
-    let drawn = spec.data.observation(images.pixels()).draw(&images, TEST_SEED, 0);
+    let (problem, observation) = (model.problem(), spec.data.observation(images.pixels()));
+    let drawn = observation.draw(&images, TEST_SEED, 0);
     let all = rows(n);
-    let mut evaluator = BoundEvaluator::new(spec, images.pixels(), &model.device)?;
+    let mut evaluator = BoundEvaluator::new(&problem, &observation, &model.device)?;
     let (mut start, mut end, mut last) = (Vec::new(), Vec::new(), None);
     for draw in 0..u64::from(arguments.draws) {
         if context.interrupt.requested() {

@@ -1,7 +1,7 @@
 //! List the rows of the paper's table with their published results.
 
 use hmcvi::config::{PAPER_TABLE, PaperRow};
-use hmcvi::vi::{Acceptance, Mass};
+use hmcvi::family::{Acceptance, Mass};
 use hmcvi_report::{Align, Table};
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ struct Row {
     preset: &'static str,
     name: &'static str,
     latent: usize,
-    chain: hmcvi::vi::ChainSettings,
+    chain: hmcvi::family::ChainSettings,
     /// Published `-log p(x) ≤`.
     paper_bound: f64,
     /// Published `-log p(x) ≈`.

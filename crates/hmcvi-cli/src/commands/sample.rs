@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use hmcvi::Problem;
 use hmcvi::config::RunSpec;
 use hmcvi::device::Device;
 use hmcvi::eval::{BoundEvaluator, Decoder, TEST_SEED, prior_draws, rows};
@@ -131,7 +132,7 @@ pub(crate) fn prior(
     seed: u64,
 ) -> Result<Pictures, Failure> {
     let z = prior_draws(spec.model.latent, count, seed);
-    let values = Decoder::new(spec, pixels, device)?.means(&checkpoint.store, &z)?;
+    let values = Decoder::new(&Problem::of_run(spec, pixels), device)?.means(&checkpoint.store, &z)?;
     let columns = (count as f64).sqrt().ceil() as usize;
     Ok(Pictures { values, shape: vec![count], columns, z, z_shape: vec![count, spec.model.latent] })
 }
@@ -140,11 +141,18 @@ pub(crate) fn prior(
 pub(crate) fn reconstructions(model: &mut Model, count: usize, seed: u64) -> Result<Pictures, Failure> {
     let images = first(model.data.test(), Some(count))?;
     let (spec, device, pixels, count) = (&model.spec, &model.device, images.pixels(), images.len());
-    let seen = spec.data.observation(pixels).draw(&images, TEST_SEED, 0);
+    let (problem, observation) = (model.problem(), spec.data.observation(pixels));
+    let seen = observation.draw(&images, TEST_SEED, 0);
     let store = &model.checkpoint.store;
-    let chains =
-        BoundEvaluator::new(spec, pixels, device)?.run(store, &seen, &rows(count), seed, 0, |_| false)?;
-    let mut decoder = Decoder::new(spec, pixels, device)?;
+    let chains = BoundEvaluator::new(&problem, &observation, device)?.run(
+        store,
+        &seen,
+        &rows(count),
+        seed,
+        0,
+        |_| false,
+    )?;
+    let mut decoder = Decoder::new(&problem, device)?;
     let originals = seen.values(0..count);
     let parts = [originals, decoder.means(store, &chains.start)?, decoder.means(store, &chains.end)?];
     Ok(Pictures {

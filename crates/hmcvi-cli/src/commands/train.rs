@@ -8,8 +8,8 @@ use clap::Args;
 use hmcvi::config::RunSpec;
 use hmcvi::data::Dataset;
 use hmcvi::device::Device;
+use hmcvi::family::ChainSettings;
 use hmcvi::run::{Begin, Outcome, RunDirectory, start};
-use hmcvi::vi::ChainSettings;
 
 use crate::Context;
 use crate::arguments::{Data, Machine};

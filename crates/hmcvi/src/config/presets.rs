@@ -1,7 +1,7 @@
 //! Hold the 22 rows of the paper's table (`tab:Results`) by name.
 
 use super::spec::RunSpec;
-use crate::vi::{Acceptance, ChainSettings, Mass, StepSize};
+use crate::family::{Acceptance, ChainSettings, Mass, StepSize};
 
 /// One row of the paper's table.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 use super::error::ConfigError;
 use super::schema::Schema;
 use crate::data::{Binarisation, Dataset, Kind, Observation, PixelScale, Splitting};
+use crate::family::ChainSettings;
 use crate::model::VaeSettings;
 use crate::train::{Adam, Schedule};
-use crate::vi::ChainSettings;
 
 /// The complete description of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

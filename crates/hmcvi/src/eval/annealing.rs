@@ -5,15 +5,19 @@
 //! of a chain is unbiased for `p(x)` as `eʷ`, whatever the chain's quality; so its mean logarithm is a lower
 //! bound. Run from an exact draw of the posterior back to `f₀`, it bounds `log p(x)` from above.
 
+use std::rc::Rc;
+
 use hmcvi_graph::random::{self, Key};
 use hmcvi_graph::{Graph, Real, Run, Shape, Store};
 use serde::{Deserialize, Serialize};
 
-use super::{EvalError, LatentModel};
+use super::EvalError;
 use crate::device::{Device, Prepared};
 use crate::dist::Gaussian;
 use crate::hmc::{Kinetic, Leapfrog, State, Transition, accept};
+use crate::nn::Parameters;
 use crate::potential::Potential;
+use crate::problem::Problem;
 
 /// How the temperatures lie between 0 and 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -149,21 +153,17 @@ pub(super) type Watch<'a> = dyn FnMut(f64) -> bool + 'a;
 
 impl<T: Real> Annealer<T> {
     /// Prepares to anneal a model's posteriors.
-    pub fn new(
-        model: &dyn LatentModel,
-        options: AnnealingOptions,
-        device: &Device,
-    ) -> Result<Self, EvalError> {
-        let (observed, latent) = (model.observed(), model.latent());
+    pub fn new(problem: &Problem, options: AnnealingOptions, device: &Device) -> Result<Self, EvalError> {
+        let (observed, latent) = (problem.model.observed(), problem.model.latent());
         let rows = options.chains.max(1) * (ROWS / options.chains.max(1)).max(1);
         Ok(Annealer {
             options,
             betas: options.betas(),
             observed,
             latent,
-            step: device.prepare(&step_program(model, options.leapfrog_steps)?, rows)?,
-            look: device.prepare(&look_program(model)?, rows)?,
-            encode: device.prepare(&encode_program(model)?, rows)?,
+            step: device.prepare(&step_program(problem, options.leapfrog_steps)?, rows)?,
+            look: device.prepare(&look_program(problem)?, rows)?,
+            encode: device.prepare(&encode_program(problem)?, rows)?,
             made: 0,
             moved: 0,
         })
@@ -397,15 +397,16 @@ impl<T: Real> Walkers<T> {
 }
 
 /// `f₀` and `p(x, z)` of chains.
-fn ends<'g>(model: &dyn LatentModel, graph: &'g Graph) -> (Potential<'g>, Potential<'g>) {
+fn ends<'g>(problem: &Problem, graph: &'g Graph) -> (Potential<'g>, Potential<'g>) {
+    let (model, parameters) = (&problem.model, Rc::new(Parameters::new(graph)));
     let input = |name| graph.batch_input(name, model.latent());
     let start = Gaussian { mean: input("start_mean"), log_variance: input("start_log_variance") };
-    (Potential::gaussian(start), model.potential(graph.batch_input("x", model.observed())))
+    (Potential::gaussian(start), model.potential(&parameters, graph.batch_input("x", model.observed())))
 }
 
-fn step_program(model: &dyn LatentModel, steps: usize) -> Result<hmcvi_graph::Program, EvalError> {
-    let (graph, d) = (Graph::new(), model.latent());
-    let (start, posterior) = ends(model, &graph);
+fn step_program(problem: &Problem, steps: usize) -> Result<hmcvi_graph::Program, EvalError> {
+    let (graph, d) = (Graph::new(), problem.model.latent());
+    let (start, posterior) = ends(problem, &graph);
     let (z, beta) = (graph.batch_input("z", d), graph.scalar_input("beta"));
     let (log_joint, force) = (graph.batch_input("log_joint", 1), graph.batch_input("force", d));
     // The precision of a Gaussian between the two ends: it makes all directions equally wide.
@@ -443,10 +444,10 @@ fn step_program(model: &dyn LatentModel, steps: usize) -> Result<hmcvi_graph::Pr
     Ok(program.compile()?)
 }
 
-fn look_program(model: &dyn LatentModel) -> Result<hmcvi_graph::Program, EvalError> {
+fn look_program(problem: &Problem) -> Result<hmcvi_graph::Program, EvalError> {
     let graph = Graph::new();
-    let (start, posterior) = ends(model, &graph);
-    let z = graph.batch_input("z", model.latent());
+    let (start, posterior) = ends(problem, &graph);
+    let z = graph.batch_input("z", problem.model.latent());
     let log_joint = posterior.log_density(z);
     let program = graph
         .program()
@@ -456,9 +457,11 @@ fn look_program(model: &dyn LatentModel) -> Result<hmcvi_graph::Program, EvalErr
     Ok(program.compile()?)
 }
 
-fn encode_program(model: &dyn LatentModel) -> Result<hmcvi_graph::Program, EvalError> {
+fn encode_program(problem: &Problem) -> Result<hmcvi_graph::Program, EvalError> {
+    let model = &problem.model;
     let (graph, rows) = (Graph::new(), Shape::batch(model.latent()));
-    let encoder = model.encoder(graph.batch_input("x", model.observed()));
+    let parameters = Rc::new(Parameters::new(&graph));
+    let encoder = problem.gaussian(&parameters, graph.batch_input("x", model.observed()));
     let prior = model.prior(&graph);
     let program = graph
         .program()

@@ -5,13 +5,18 @@
 //! posterior bounds their log-likelihood from below, annealing away from the exact draw from above; the gap
 //! between the two bounds both errors.
 
+use std::rc::Rc;
+
+use hmcvi_graph::random::Key;
 use hmcvi_graph::{Graph, Real, Run, Store};
 use serde::{Deserialize, Serialize};
 
+use super::EvalError;
 use super::annealing::{Annealer, Watch};
 use super::weights::log_mean_exp;
-use super::{EvalError, LatentModel};
 use crate::device::Device;
+use crate::nn::Parameters;
+use crate::problem::Problem;
 
 /// Bounds on the log-likelihood of one simulated data point.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,21 +36,40 @@ pub struct Simulated<T> {
     pub x: Vec<T>,
 }
 
+/// Random streams of latent rows and of data.
+const STREAM_LATENT: u16 = 8;
+const STREAM_DATA: u16 = 0;
+
 /// Simulates data points from the model.
+///
+/// # Errors
+/// [`EvalError::NoSimulator`] if the model does not say how.
 pub fn simulate<T: Real>(
-    model: &dyn LatentModel,
+    problem: &Problem,
     store: &Store<T>,
     points: usize,
     seed: u64,
     device: &Device,
 ) -> Result<Simulated<T>, EvalError> {
+    let model = &problem.model;
+    let simulator = model.simulator().ok_or(EvalError::NoSimulator)?;
     let graph = Graph::new();
-    let z = model.prior(&graph).sample(graph.normal(8, model.latent()));
-    let program = graph.program().output("z", z).output("x", model.draw(z)).compile()?;
+    let parameters = Rc::new(Parameters::new(&graph));
+    let z = model.prior(&graph).sample(graph.normal(STREAM_LATENT, model.latent()));
+    let decoded = simulator.decoded(&parameters, z);
+    let program = graph.program().output("z", z).output("decoded", decoded).compile()?;
     let mut executable = device.prepare::<T>(&program, points)?;
     executable.evaluate(store, &Run { rows: points, seed, ..Run::default() })?;
-    let output = |name| executable.output(name).expect("the program has this output").to_vec();
-    Ok(Simulated { z: output("z"), x: output("x") })
+    let output = |name| executable.output(name).expect("the program has this output");
+    let narrow: Vec<f32> = output("decoded").iter().map(|v| v.to_f64() as f32).collect();
+    let mut row = vec![0f32; model.observed()];
+    let mut x = Vec::with_capacity(points * row.len());
+    for (i, decoded) in narrow.chunks(decoded.cols()).enumerate() {
+        let key = Key { seed, stream: STREAM_DATA, step: 0, row: i as u32 };
+        simulator.draw(decoded, key, &mut row);
+        x.extend(row.iter().map(|v| T::from_f64(f64::from(*v))));
+    }
+    Ok(Simulated { z: output("z").to_vec(), x })
 }
 
 /// Bounds of simulated data points, at most [`Annealer::points`] of them; `first` is the number of the first.

@@ -1,20 +1,21 @@
 //! Evaluate the bound, and draw from the posterior approximation.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use hmcvi_graph::{Graph, Run, Shape, Store};
 
 use super::EvalError;
-use crate::config::RunSpec;
-use crate::data::{Drawn, batch};
+use crate::data::{Drawn, Observation, batch};
 use crate::device::{Device, Prepared};
-use crate::model::Vae;
-use crate::vi::{Dropped, NotABound};
+use crate::family::{Dropped, NotABound};
+use crate::nn::Parameters;
+use crate::problem::Problem;
 
 /// Rows that are evaluated together.
 const ROWS: usize = 500;
 
-/// Runs the inference chain of a trained model on images.
+/// Draws from the posterior approximation of a trained model.
 pub struct BoundEvaluator {
     executable: Prepared<f32>,
     latent: usize,
@@ -55,31 +56,30 @@ impl Bounds {
 }
 
 impl BoundEvaluator {
-    /// Prepares the chain of a run's settings.
-    pub fn new(spec: &RunSpec, pixels: usize, device: &Device) -> Result<Self, EvalError> {
+    /// Prepares the draws of a problem.
+    pub fn new(problem: &Problem, observation: &Observation, device: &Device) -> Result<Self, EvalError> {
         let graph = Graph::new();
-        let vae = Vae::new(&graph, &spec.model, pixels);
-        let x = spec.data.observation(pixels).drawn(&graph);
-        let chain = vae.infer(x, spec.chain);
-        let encoder = vae.encoder(x);
-        let column = Shape::batch(1);
+        let parameters = Rc::new(Parameters::new(&graph));
+        let draw = problem.infer(&parameters, observation.drawn(&graph));
+        let (column, rows) = (Shape::batch(1), Shape::batch(problem.model.latent()));
         let mut program = graph
             .program()
-            .output("bound", chain.dropped.select(f64::NAN, chain.terms.total()))
-            .output("no_density", chain.no_density.broadcast_to(column))
-            .output("start", chain.start)
-            .output("end", chain.end)
-            .output("encoder_mean", encoder.mean)
-            .output("encoder_log_variance", encoder.log_variance)
-            .output("diverging", chain.diverging.broadcast_to(column));
-        let terms = chain.terms.named();
-        for (name, term) in terms {
+            .output("bound", draw.dropped.select(f64::NAN, draw.bound))
+            .output("no_density", draw.no_density.broadcast_to(column))
+            .output("start", draw.start)
+            .output("end", draw.z)
+            .output("encoder_mean", draw.gaussian.mean.broadcast_to(rows))
+            .output("encoder_log_variance", draw.gaussian.log_variance.broadcast_to(rows));
+        if let Some(diverging) = draw.diverging {
+            program = program.output("diverging", diverging.broadcast_to(column));
+        }
+        for (name, term) in &draw.terms {
             program = program.output(name, term.broadcast_to(column));
         }
-        let names = terms.iter().map(|(name, _)| *name).collect();
+        let names = draw.terms.iter().map(|(name, _)| *name).collect();
         Ok(BoundEvaluator {
             executable: device.prepare(&program.compile()?, ROWS)?,
-            latent: spec.model.latent,
+            latent: problem.model.latent(),
             names,
         })
     }
@@ -115,7 +115,8 @@ impl BoundEvaluator {
             all.end.extend(output("end"));
             all.encoder_mean.extend(output("encoder_mean"));
             all.encoder_log_variance.extend(output("encoder_log_variance"));
-            all.divergences += output("diverging").iter().filter(|d| **d != 0.0).count() as u64;
+            let diverging = self.executable.output("diverging").unwrap_or_default();
+            all.divergences += diverging.iter().filter(|d| **d != 0.0).count() as u64;
             all.dropped += Dropped {
                 rows: rows.len() as u64,
                 dropped: bound.iter().filter(|b| !b.is_finite()).count() as u64,

@@ -1,12 +1,14 @@
 //! Turn latent points into images.
 
+use std::rc::Rc;
+
 use hmcvi_graph::random::{self, Key};
 use hmcvi_graph::{Graph, Run, Store};
 
 use super::EvalError;
-use crate::config::RunSpec;
 use crate::device::{Device, Prepared};
-use crate::model::Vae;
+use crate::nn::Parameters;
+use crate::problem::Problem;
 
 /// Rows that are decoded together.
 const ROWS: usize = 500;
@@ -20,17 +22,21 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// Prepares the decoder of a run's settings.
-    pub fn new(spec: &RunSpec, pixels: usize, device: &Device) -> Result<Self, EvalError> {
+    /// Prepares the decoder of a problem's model.
+    ///
+    /// # Errors
+    /// [`EvalError::NoSimulator`] if it does not say how it makes data.
+    pub fn new(problem: &Problem, device: &Device) -> Result<Self, EvalError> {
         let graph = Graph::new();
-        let vae = Vae::new(&graph, &spec.model, pixels);
-        let mean = vae.decoder(graph.batch_input("z", spec.model.latent)).mean();
+        let (parameters, latent) = (Rc::new(Parameters::new(&graph)), problem.model.latent());
+        let simulator = problem.model.simulator().ok_or(EvalError::NoSimulator)?;
+        let mean = simulator.mean(&parameters, graph.batch_input("z", latent));
         let program = graph.program().output("mean", mean).compile()?;
         let executable = device.prepare(&program, ROWS)?;
-        Ok(Decoder { executable, latent: spec.model.latent })
+        Ok(Decoder { executable, latent })
     }
 
-    /// Probability of every pixel, image after image.
+    /// Means of every column, row after row.
     pub fn means(&mut self, store: &Store<f32>, z: &[f32]) -> Result<Vec<f32>, EvalError> {
         let mut means = Vec::new();
         for z in z.chunks(ROWS * self.latent) {

@@ -1,12 +1,16 @@
 //! Estimate `log p(x)` by importance sampling (`app:NLLestimateImportSampling`).
 
+use std::rc::Rc;
+
 use hmcvi_graph::{Graph, Real, Rows, Run, Store};
 use serde::{Deserialize, Serialize};
 
+use super::EvalError;
 use super::weights::{WeightSummary, Weights};
-use super::{EvalError, LatentModel};
 use crate::device::{Device, Prepared};
 use crate::dist::{Gaussian, StudentT};
+use crate::nn::Parameters;
+use crate::problem::Problem;
 
 /// Most samples that are evaluated together on a processor, and on a GPU, where every run costs the same time
 /// again; memory does not depend on their number in all.
@@ -40,12 +44,14 @@ pub struct ImportanceSampler<T: Real> {
 impl<T: Real> ImportanceSampler<T> {
     /// Prepares a model's weights; at most `samples` samples are drawn for each data point.
     pub fn new(
-        model: &dyn LatentModel,
+        problem: &Problem,
         proposal: Proposal,
         samples: usize,
         device: &Device,
     ) -> Result<Self, EvalError> {
         let graph = Graph::new();
+        let model = &problem.model;
+        let parameters = Rc::new(Parameters::new(&graph));
         let d = model.latent();
         let row = |name, cols| graph.input(name, Rows::Fixed(1), cols);
         let gaussian = Gaussian { mean: row("mean", d), log_variance: row("log_variance", d) };
@@ -69,7 +75,7 @@ impl<T: Real> ImportanceSampler<T> {
                 (z, a.max(b) + (a.min(b) - a.max(b)).softplus() - std::f64::consts::LN_2)
             }
         };
-        let potential = model.potential(row("x", model.observed()));
+        let potential = model.potential(&parameters, row("x", model.observed()));
         let program = graph.program().output("log_weight", potential.log_density(z) - density).compile()?;
         let flop_per_sample = program.cost().product_flop_per_row;
         let rows = match device {

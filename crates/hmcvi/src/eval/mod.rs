@@ -1,8 +1,8 @@
 //! Evaluate trained models, and say how far the results can be trusted.
 //!
-//! [`evaluate()`] does everything for a variational auto-encoder. Its parts work for any [`LatentModel`]: importance
+//! [`evaluate()`] does everything for a run. Its parts work for any [`Problem`](crate::Problem): importance
 //! sampling ([`ImportanceSampler`]), annealed importance sampling ([`Annealer`]), bounds from both sides on
-//! simulated data ([`sandwich`]), and reference draws from posteriors ([`PosteriorSampler`]). For auto-encoders with two
+//! simulated data ([`sandwich`]), and reference draws from posteriors ([`PosteriorSampler`]). For models with two
 //! latent dimensions there is the likelihood itself ([`Quadrature`]), and for chains what better reverse models would add to
 //! the bound ([`ReverseFitter`]).
 
@@ -12,7 +12,6 @@ mod bound;
 mod decode;
 mod evaluate;
 mod importance;
-mod model;
 mod pareto;
 mod posterior;
 mod quadrature;
@@ -29,7 +28,6 @@ pub use evaluate::{
     finite_estimate,
 };
 pub use importance::{ImportanceSampler, Proposal};
-pub use model::{LatentModel, VaeModel};
 pub use posterior::{Distance, PosteriorOptions, PosteriorSampler, Reference};
 pub use quadrature::{Integral, Quadrature, QuadratureOptions};
 pub use reverse::{ReverseFit, ReverseFitter};
@@ -39,7 +37,7 @@ pub use weights::{WeightSummary, Weights, log_mean_exp};
 use hmcvi_graph::{CompileError, RunError};
 
 use crate::device::DeviceError;
-use crate::vi::NotABound;
+use crate::family::NotABound;
 
 /// An evaluation that cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +55,12 @@ pub enum EvalError {
     /// Only planes are integrated over.
     #[error("quadrature needs two latent dimensions, but the model has {0}; annealing works for any number")]
     NotAPlane(usize),
+    /// Only models that make data can simulate it.
+    #[error("the model does not say how it makes data, so nothing can be simulated from it")]
+    NoSimulator,
+    /// Quadrature needs a likelihood that is linear in the data.
+    #[error("quadrature needs a Bernoulli likelihood; annealing works for any")]
+    NotLinear,
     /// Reverse models belong to HMC steps.
     #[error("only chains with HMC steps have reverse models, but the model has no steps")]
     NoSteps,

@@ -7,12 +7,13 @@ use hmcvi_graph::random::{self, Key};
 use hmcvi_graph::{Real, Store};
 use serde::{Deserialize, Serialize};
 
+use super::EvalError;
 use super::annealing::{Annealer, AnnealingOptions, Walkers, Watch};
-use super::{EvalError, LatentModel};
 use crate::device::Device;
 use crate::hmc::DualAveraging;
 use crate::hmc::diagnostics::summary;
 use crate::linalg::{cholesky, solve};
+use crate::problem::Problem;
 
 /// Settings of the reference run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,19 +101,20 @@ pub struct PosteriorSampler<T: Real> {
 
 impl<T: Real> PosteriorSampler<T> {
     /// Prepares the reference run.
-    pub fn new(
-        model: &dyn LatentModel,
-        options: PosteriorOptions,
-        device: &Device,
-    ) -> Result<Self, EvalError> {
+    pub fn new(problem: &Problem, options: PosteriorOptions, device: &Device) -> Result<Self, EvalError> {
         let annealing = AnnealingOptions {
             chains: options.chains,
             leapfrog_steps: options.leapfrog_steps,
             temperatures: 1,
             ..AnnealingOptions::default()
         };
-        let (observed, latent) = (model.observed(), model.latent());
-        Ok(PosteriorSampler { annealer: Annealer::new(model, annealing, device)?, options, observed, latent })
+        let (observed, latent) = (problem.model.observed(), problem.model.latent());
+        Ok(PosteriorSampler {
+            annealer: Annealer::new(problem, annealing, device)?,
+            options,
+            observed,
+            latent,
+        })
     }
 
     /// Data points that are sampled together.

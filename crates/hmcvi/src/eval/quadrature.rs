@@ -5,14 +5,16 @@
 //! with 5,000 samples.
 
 use std::ops::RangeInclusive;
+use std::rc::Rc;
 
 use hmcvi_graph::{Graph, Rows, Run, Store};
 use hmcvi_record as record;
 use serde::{Deserialize, Serialize};
 
 use super::EvalError;
-use super::model::{LatentModel, VaeModel};
 use crate::device::{Device, Prepared};
+use crate::nn::Parameters;
+use crate::problem::Problem;
 
 /// Points that are decoded together.
 const POINTS: usize = 1024;
@@ -106,7 +108,8 @@ impl Quadrature {
     pub const SPACINGS: RangeInclusive<f64> = record::Quadrature::SPACINGS;
 
     /// Prepares the integral for a model with two latent dimensions.
-    pub fn new(model: &VaeModel, options: QuadratureOptions, device: &Device) -> Result<Self, EvalError> {
+    pub fn new(problem: &Problem, options: QuadratureOptions, device: &Device) -> Result<Self, EvalError> {
+        let model = &problem.model;
         if model.latent() != 2 {
             return Err(EvalError::NotAPlane(model.latent()));
         }
@@ -118,8 +121,10 @@ impl Quadrature {
         let pixels = model.observed();
         let graph = Graph::new();
         let z = graph.batch_input("z", 2);
-        let logits = model.decoder(z).logits;
-        let alone = model.prior(&graph).log_prob(z) - logits.softplus().sum_cols();
+        let parameters = Rc::new(Parameters::new(&graph));
+        let simulator = model.simulator().ok_or(EvalError::NoSimulator)?;
+        let (logits, rest) = simulator.linear(&parameters, z).ok_or(EvalError::NotLinear)?;
+        let alone = model.prior(&graph).log_prob(z) + rest;
         let decode = graph.program().output("logits", logits).output("alone", alone).compile()?;
         let graph = Graph::new();
         let logits = graph.input("logits", Rows::Fixed(POINTS), pixels);

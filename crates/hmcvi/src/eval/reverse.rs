@@ -3,15 +3,17 @@
 //! The densities of the reverse models are terms of the bound, and any density keeps it one. So models that are fitted to the
 //! draws of a single image, and scored on other draws, tell what better networks would add at least.
 
+use std::rc::Rc;
+
 use hmcvi_graph::{Graph, Run, Shape, Store};
 use serde::{Deserialize, Serialize};
 
 use super::EvalError;
-use crate::config::RunSpec;
-use crate::data::{Drawn, batch};
+use crate::data::{Drawn, Observation, batch};
 use crate::device::{Device, Prepared};
 use crate::linalg;
-use crate::model::Vae;
+use crate::nn::Parameters;
+use crate::problem::Problem;
 
 /// Draws that are simulated together.
 const ROWS: usize = 500;
@@ -67,15 +69,17 @@ impl ReverseFitter {
     /// Draws of each image, all together.
     pub const DRAWS: usize = (FITTED + SCORED) * ROWS;
 
-    /// Prepares the chain of a run's settings.
-    pub fn new(spec: &RunSpec, pixels: usize, device: &Device) -> Result<Self, EvalError> {
-        if spec.chain.hmc_steps == 0 {
+    /// Prepares the chain of a problem.
+    ///
+    /// # Errors
+    /// [`EvalError::NoSteps`] if its draws have no auxiliary variables.
+    pub fn new(problem: &Problem, observation: &Observation, device: &Device) -> Result<Self, EvalError> {
+        let graph = Graph::new();
+        let parameters = Rc::new(Parameters::new(&graph));
+        let chain = problem.infer(&parameters, observation.drawn(&graph));
+        if chain.arrivals.is_empty() {
             return Err(EvalError::NoSteps);
         }
-        let graph = Graph::new();
-        let vae = Vae::new(&graph, &spec.model, pixels);
-        let x = spec.data.observation(pixels).drawn(&graph);
-        let chain = vae.infer(x, spec.chain);
         let names = |i| ["v", "seen", "log_prob"].map(|part| format!("{part} {i}"));
         let outputs: Vec<[String; 3]> = (0..chain.arrivals.len()).map(names).collect();
         let mut program = graph.program();
@@ -86,7 +90,7 @@ impl ReverseFitter {
             }
         }
         let simulate = device.prepare(&program.compile()?, ROWS)?;
-        Ok(ReverseFitter { simulate, outputs, latent: spec.model.latent })
+        Ok(ReverseFitter { simulate, outputs, latent: problem.model.latent() })
     }
 
     /// The sum over all momenta of an image's chain. `data` was drawn beforehand.

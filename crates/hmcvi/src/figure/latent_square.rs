@@ -22,8 +22,9 @@ pub fn latent_square(
     let count = count.min(images.len());
     let none = || FigureError::NoImage { image: count, images: images.len() };
     let shown = images.slice(0..count).ok_or_else(none)?;
-    let drawn = model.spec.data.observation(shown.pixels()).draw(&shown, TEST_SEED, 0);
-    let mut evaluator = BoundEvaluator::new(model.spec, shown.pixels(), model.device)?;
+    let (problem, observation) = model.of(shown.pixels());
+    let drawn = observation.draw(&shown, TEST_SEED, 0);
+    let mut evaluator = BoundEvaluator::new(&problem, &observation, model.device)?;
     let chains = evaluator.run(model.store, &drawn, &rows(count), seed, 0, |_| false)?;
     let labels = shown.labels().unwrap_or_default();
     let points = chains.end.as_chunks::<2>().0.iter().enumerate().map(|(i, z)| LatentPoint {

@@ -25,10 +25,11 @@ use hmcvi_graph::Store;
 use hmcvi_record::figure::Picture;
 
 use crate::config::RunSpec;
-use crate::data::{DataError, Drawn, Images};
+use crate::data::{DataError, Drawn, Images, Observation};
 use crate::device::{Device, DeviceError};
 use crate::eval::{EvalError, TEST_SEED};
 use crate::hmc::SamplerError;
+use crate::problem::Problem;
 
 /// A figure that cannot be computed.
 #[derive(Debug, thiserror::Error)]
@@ -88,6 +89,13 @@ impl<'a> PlaneModel<'a> {
             2 => Ok(PlaneModel { spec, store, device }),
             other => Err(FigureError::NotAPlane(other)),
         }
+    }
+}
+
+impl PlaneModel<'_> {
+    /// The problem, and how rows with so many columns become what its model sees.
+    fn of(&self, columns: usize) -> (Problem, Observation) {
+        (Problem::of_run(self.spec, columns), self.spec.data.observation(columns))
     }
 }
 

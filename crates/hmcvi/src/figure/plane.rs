@@ -1,5 +1,7 @@
 //! Look at a latent plane: energies of one image, decoded means, and the ways of chains.
 
+use std::rc::Rc;
+
 use hmcvi_graph::{Graph, Run};
 use hmcvi_record::figure::{ChainPath, Field, Mosaic, Picture, Point};
 
@@ -7,7 +9,7 @@ use super::{FigureError, PlaneModel};
 use crate::data::{Drawn, batch};
 use crate::device::Prepared;
 use crate::eval::Decoder;
-use crate::model::Vae;
+use crate::nn::Parameters;
 
 /// Rows that are computed together.
 const ROWS: usize = 1000;
@@ -21,9 +23,10 @@ pub(super) struct Energies {
 impl Energies {
     pub(super) fn new(model: &PlaneModel<'_>, image: &Drawn) -> Result<Self, FigureError> {
         let graph = Graph::new();
-        let vae = Vae::new(&graph, &model.spec.model, image.columns());
-        let x = model.spec.data.observation(image.columns()).drawn(&graph);
-        let energy = vae.potential(x).energy(graph.batch_input("z", 2));
+        let parameters = Rc::new(Parameters::new(&graph));
+        let (problem, observation) = model.of(image.columns());
+        let potential = problem.model.potential(&parameters, observation.drawn(&graph));
+        let energy = potential.energy(graph.batch_input("z", 2));
         let program = graph.program().output("energy", energy).compile()?;
         Ok(Energies { runner: model.device.prepare(&program, ROWS)?, image: image.clone() })
     }
@@ -63,7 +66,7 @@ pub(super) fn mosaic(
     (height, width): (usize, usize),
 ) -> Result<Mosaic, FigureError> {
     let z: Vec<f32> = points.as_flattened().iter().map(|z| *z as f32).collect();
-    let means = Decoder::new(model.spec, height * width, model.device)?.means(model.store, &z)?;
+    let means = Decoder::new(&model.of(height * width).0, model.device)?.means(model.store, &z)?;
     let rows = points.len() / columns;
     let mut values = vec![0f32; means.len()];
     for (i, image) in means.chunks(height * width).enumerate() {
@@ -86,13 +89,13 @@ pub(super) fn paths(
     seed: u64,
 ) -> Result<Vec<ChainPath>, FigureError> {
     let graph = Graph::new();
-    let vae = Vae::new(&graph, &model.spec.model, image.columns());
-    let x = model.spec.data.observation(image.columns()).drawn(&graph);
-    let chain = vae.infer(x, model.spec.chain);
-    let mut program = graph.program().output("z0", chain.start).output("end", chain.end);
+    let parameters = Rc::new(Parameters::new(&graph));
+    let (problem, observation) = model.of(image.columns());
+    let draw = problem.infer(&parameters, observation.drawn(&graph));
+    let mut program = graph.program().output("z0", draw.start).output("end", draw.z);
     let mut places = 1;
-    for state in chain.steps.iter().flat_map(|step| &step.info.trajectory.states[1..]) {
-        program = program.output(&format!("z{places}"), state.z);
+    for z in draw.path {
+        program = program.output(&format!("z{places}"), z);
         places += 1;
     }
     let mut runner: Prepared<f32> = model.device.prepare(&program.compile()?, count)?;

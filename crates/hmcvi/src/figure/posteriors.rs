@@ -37,7 +37,8 @@ pub fn posteriors(
 ) -> Result<Posteriors, FigureError> {
     let observed = observe(model.spec, images, image)?;
     let mut energies = Energies::new(model, &observed.row)?;
-    let mut evaluator = BoundEvaluator::new(model.spec, observed.row.columns(), model.device)?;
+    let (problem, observation) = model.of(observed.row.columns());
+    let mut evaluator = BoundEvaluator::new(&problem, &observation, model.device)?;
     let chains = evaluator.run(model.store, &observed.row, &vec![0; draws], seed, 0, |_| false)?;
     let mean = [0, 1].map(|i| f64::from(chains.encoder_mean[i]));
     let log_variance = [0, 1].map(|i| f64::from(chains.encoder_log_variance[i]));

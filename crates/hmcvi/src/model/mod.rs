@@ -1,99 +1,75 @@
-//! Model images by a variational auto-encoder: decoder, prior, and all that inference needs.
+//! Models: data becomes named latent sites and named terms of `log p(x, z)`. A model knows no inference.
 
+mod vae;
+
+use std::ops::Range;
 use std::rc::Rc;
 
-use hmcvi_graph::{Expr, Graph, Store};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use hmcvi_graph::random::Key;
+use hmcvi_graph::{Expr, Graph};
 
-use crate::dist::{Bernoulli, Gaussian};
-use crate::nn::{Activation, Network, Parameters};
+pub use vae::{Vae, VaeSettings};
+
+use crate::dist::Gaussian;
+use crate::nn::Parameters;
 use crate::potential::Potential;
-use crate::vi::{Chain, ChainSettings, Entropies, Inference};
 
-/// Sizes of a variational auto-encoder.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct VaeSettings {
-    /// Dimensions of the latent space.
-    #[schemars(range(min = 1, max = 4096))]
-    pub latent: usize,
-    /// Sizes of the hidden layers of decoder, encoder and reverse models.
-    #[schemars(length(max = 64), inner(range(min = 1, max = 65536)))]
-    pub hidden: Vec<usize>,
+/// A named part of a latent row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// Its name.
+    pub name: String,
+    /// Its columns of `z`.
+    pub columns: Range<usize>,
 }
 
-impl Default for VaeSettings {
-    /// The paper's networks (`sec:ModelSpecifications`) with 20 latent dimensions.
-    fn default() -> Self {
-        VaeSettings { latent: 20, hidden: vec![200, 200] }
+/// A latent-variable model. Rows are what a draw is made for: data points, or independent draws.
+pub trait Model: Send + Sync {
+    /// Columns of `x`.
+    fn observed(&self) -> usize;
+
+    /// The parts of a latent row, side by side.
+    fn sites(&self) -> Vec<Site>;
+
+    /// Columns of `z`.
+    fn latent(&self) -> usize {
+        self.sites().iter().map(|site| site.columns.end).max().unwrap_or(0)
+    }
+
+    /// `p(z)`
+    fn prior<'g>(&self, graph: &'g Graph) -> Gaussian<'g> {
+        Gaussian::standard(graph, self.latent())
+    }
+
+    /// `U(z) = -log p(x, z)`, with its terms by name.
+    fn potential<'g>(&self, parameters: &Rc<Parameters<'g>>, x: Expr<'g>) -> Potential<'g>;
+
+    /// What inference may look at of `x`, `[N, any]`.
+    fn context<'g>(&self, _parameters: &Rc<Parameters<'g>>, x: Expr<'g>) -> Expr<'g> {
+        x
+    }
+
+    /// How the model makes data, where it does.
+    fn simulator(&self) -> Option<&dyn Simulator> {
+        None
     }
 }
 
-impl VaeSettings {
-    /// Pixels of the images that a model with these settings and parameters takes.
-    pub fn pixels(&self, parameters: &Store<f32>) -> Option<usize> {
-        Some(parameters.get(&format!("decoder.{}.bias", self.hidden.len()))?.cols)
-    }
-}
+/// A model that makes data from latent rows.
+pub trait Simulator {
+    /// The mean of `p(x | z)`, with the columns of `x`.
+    fn mean<'g>(&self, parameters: &Rc<Parameters<'g>>, z: Expr<'g>) -> Expr<'g>;
 
-/// A variational auto-encoder: a standard normal prior, a decoder with softplus layers and Bernoulli
-/// pixels, an encoder with rectified linear layers and a diagonal Gaussian.
-#[derive(Clone)]
-pub struct Vae<'g> {
-    parameters: Rc<Parameters<'g>>,
-    settings: VaeSettings,
-    pixels: usize,
-}
-
-impl<'g> Vae<'g> {
-    /// A model of images with so many pixels.
-    pub fn new(graph: &'g Graph, settings: &VaeSettings, pixels: usize) -> Self {
-        Vae { parameters: Rc::new(Parameters::new(graph)), settings: settings.clone(), pixels }
+    /// What a draw from `p(x | z)` is made of, `[N, any]`.
+    fn decoded<'g>(&self, parameters: &Rc<Parameters<'g>>, z: Expr<'g>) -> Expr<'g> {
+        self.mean(parameters, z)
     }
 
-    /// Parameters that were asked for so far.
-    pub fn parameters(&self) -> &Parameters<'g> {
-        &self.parameters
-    }
+    /// A row `x` from what was decoded for it, with draws that the key gives.
+    fn draw(&self, decoded: &[f32], key: Key, x: &mut [f32]);
 
-    /// `p(x | z)`
-    pub fn decoder(&self, z: Expr<'g>) -> Bernoulli<'g> {
-        let hidden = &self.settings.hidden[..];
-        let network = Network { name: "decoder", hidden, activation: Activation::Softplus };
-        Bernoulli { logits: network.apply(&self.parameters, z, self.pixels) }
-    }
-
-    /// `q_0(z_0 | x)`
-    pub fn encoder(&self, x: Expr<'g>) -> Gaussian<'g> {
-        let network =
-            Network { name: "encoder", hidden: &self.settings.hidden, activation: Activation::Relu };
-        network.gaussian(&self.parameters, x, self.settings.latent)
-    }
-
-    /// `U(z) = -log p(x | z) - log π(z)` for images `x`.
-    pub fn potential(&self, x: Expr<'g>) -> Potential<'g> {
-        let (model, latent) = (self.clone(), self.settings.latent);
-        let prior = Gaussian::standard(x.graph(), latent);
-        let decoder = self.clone();
-        Potential::from_expression(latent, move |z| model.decoder(z).log_prob(x) + prior.log_prob(z))
-            .with_terms(move |z| {
-                Expr::concat_cols(&[decoder.decoder(z).log_prob_terms(x), prior.log_prob(z)])
-            })
-    }
-
-    /// The chain that infers `z` from images `x`, and its bound.
-    pub fn infer(&self, x: Expr<'g>, chain: ChainSettings) -> Chain<'g> {
-        Inference {
-            parameters: &self.parameters,
-            settings: chain,
-            potential: &self.potential(x),
-            initial: self.encoder(x),
-            context: x,
-            hidden: &self.settings.hidden,
-            activation: Activation::Relu,
-            entropies: Entropies::ClosedForm,
-        }
-        .run()
+    /// `l(z)` `[N, columns of x]` and `c(z)` `[N, 1]`, where `log p(x | z)` is `x · l(z) + c(z)`.
+    fn linear<'g>(&self, _parameters: &Rc<Parameters<'g>>, _z: Expr<'g>) -> Option<(Expr<'g>, Expr<'g>)> {
+        None
     }
 }

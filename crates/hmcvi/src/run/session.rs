@@ -189,7 +189,7 @@ struct Pausing<'a> {
 }
 
 impl Observer for Pausing<'_> {
-    fn batch(&mut self, batch: &Batch) {
+    fn batch(&mut self, batch: &Batch<'_>) {
         self.watch.batch(batch);
     }
 

@@ -4,7 +4,7 @@ use hmcvi_graph::{CompileError, CpuOptions, Run, RunError, Store};
 
 use super::adam::{Adam, add_adam_state};
 use super::objective::Objective;
-use crate::vi::{Dropped, NotABound};
+use crate::family::{Dropped, NotABound};
 
 /// Settings of [`fit`].
 #[derive(Clone, Debug, PartialEq)]

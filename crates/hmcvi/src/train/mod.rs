@@ -3,9 +3,9 @@
 mod adam;
 mod average;
 mod backend;
-mod first_chain;
 mod fit;
 mod objective;
+mod prepare;
 mod schedule;
 mod self_test;
 mod sums;
@@ -15,6 +15,7 @@ pub use adam::{Adam, Update, adam_updates, add_adam_state};
 pub use average::{averaged, learnt};
 pub use fit::{Fit, FitError, FitSettings, fit};
 pub use objective::Objective;
+pub use prepare::Training;
 pub use schedule::{Schedule, ScheduleKind};
 pub use self_test::self_test;
 pub use trainer::{Batch, Observer, TrainError, Trainer};

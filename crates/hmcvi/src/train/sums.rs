@@ -1,130 +1,151 @@
-//! Add up what the batches of an epoch report, and turn it into means per image.
+//! Add up what the batches of an epoch report, and turn it into means per row.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use hmcvi_record::PartialEpoch;
 
 use super::trainer::Batch;
 use crate::device::Results;
-use crate::vi::Dropped;
+use crate::family::{Draw, Dropped, Reported};
+
+/// What programs report beside terms and measures.
+const COUNT: &str = "count";
+const BOUND: &str = "bound";
+const DROPPED: &str = "dropped";
+const NO_DENSITY: &str = "no_density";
+const DIVERGING: &str = "diverging";
+const GRADIENT_NORM: &str = "gradient_norm";
+const OTHERS: [&str; 6] = [COUNT, BOUND, DROPPED, NO_DENSITY, DIVERGING, GRADIENT_NORM];
+
+/// What programs report of a draw, and what becomes of it.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    terms: Vec<&'static str>,
+    /// Names of the sums of measures, and what becomes of them.
+    measures: Vec<(String, Reported)>,
+}
+
+impl Ledger {
+    pub(super) fn of(draw: &Draw<'_>) -> Self {
+        let all = draw.measures.iter().chain(&draw.details);
+        Ledger {
+            terms: draw.terms.iter().map(|(name, _)| *name).collect(),
+            measures: all.map(|m| (m.sum.to_string(), m.reported.clone())).collect(),
+        }
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        let measures = self.measures.iter().map(|(name, _)| name.as_str());
+        OTHERS.into_iter().chain(self.terms.iter().copied()).chain(measures)
+    }
+}
 
 /// Sums of what programs report about batches.
 #[derive(Default)]
 pub(super) struct Sums {
-    sums: BTreeMap<&'static str, f64>,
-    /// Accepted proposals of each HMC step, where programs tell them apart.
-    accepted: Vec<f64>,
+    ledger: Arc<Ledger>,
+    sums: BTreeMap<String, f64>,
     rows: f64,
     batches: f64,
-}
-
-/// Terms of the bound, in the order of the equation.
-pub(super) const TERMS: [&str; 6] =
-    ["log_joint", "initial_entropy", "momentum_entropy", "reverse_momentum", "final_momentum", "acceptance"];
-/// Sums over all rows that programs return, and what their means are called.
-const OVER_ROWS: [(&str, &str); 3] =
-    [("accepted", "acceptance_rate"), ("step_size", "step_size"), ("alpha", "alpha")];
-
-/// Other sums that programs return.
-const OTHERS: [&str; 9] = [
-    "bound",
-    "count",
-    "dropped",
-    "no_density",
-    "diverging",
-    "gradient_norm",
-    "energy_error",
-    "simulated",
-    "log_mass",
-];
-
-fn names() -> impl Iterator<Item = &'static str> {
-    TERMS.into_iter().chain(OTHERS).chain(OVER_ROWS.map(|o| o.0))
-}
-
-/// What programs call the acceptance of an HMC step, counted from 1; its mean is called the same.
-pub(super) fn step_name(step: usize) -> String {
-    format!("acceptance_rate_{step}")
+    /// Means that were told last.
+    told: Vec<(String, f64)>,
 }
 
 impl Sums {
+    pub(super) fn new(ledger: &Arc<Ledger>) -> Self {
+        Sums { ledger: ledger.clone(), ..Sums::default() }
+    }
+
     /// The sums of an epoch's first part, to go on with.
-    pub(super) fn of(part: &PartialEpoch) -> Self {
-        let sum = |name| Some((name, part.sums.get(name)?.unwrap_or(f64::NAN)));
+    pub(super) fn of(ledger: &Arc<Ledger>, part: &PartialEpoch) -> Self {
+        let sum = |name: &str| Some((name.to_owned(), part.sums.get(name)?.unwrap_or(f64::NAN)));
         let (rows, batches) = (part.images as f64, part.updates as f64);
-        Sums { sums: names().filter_map(sum).collect(), accepted: Vec::new(), rows, batches }
+        Sums { sums: ledger.names().filter_map(sum).collect(), rows, batches, ..Sums::new(ledger) }
     }
 
     /// The sums of an epoch's first part, to be kept.
     pub(super) fn part(&self) -> PartialEpoch {
-        let finite = |(name, sum): (&&str, &f64)| (name.to_string(), Some(*sum).filter(|s| s.is_finite()));
-        let sums = self.sums.iter().map(finite).collect();
+        let finite = |(name, sum): (&String, &f64)| (name.clone(), Some(*sum).filter(|s| s.is_finite()));
         PartialEpoch {
             images: self.rows as u64,
             updates: self.batches as u64,
-            sums,
+            sums: self.sums.iter().map(finite).collect(),
             ..PartialEpoch::default()
         }
     }
 
     /// Adds the results of a run with so many rows; returns its mean bound.
     pub(super) fn add(&mut self, results: &Results, run: usize, rows: usize) -> f64 {
-        for name in names() {
-            if let Some(value) = results.get(run, name) {
-                *self.sums.entry(name).or_default() += value;
+        for name in self.ledger.names() {
+            let Some(value) = results.get(run, name) else { continue };
+            match self.sums.get_mut(name) {
+                Some(sum) => *sum += value,
+                None => drop(self.sums.insert(name.to_owned(), value)),
             }
-        }
-        for (t, accepted) in (0..).map_while(|t| Some((t, results.get(run, &step_name(t + 1))?))) {
-            self.accepted.resize(self.accepted.len().max(t + 1), 0.0);
-            self.accepted[t] += accepted;
         }
         self.rows += rows as f64;
         self.batches += 1.0;
         let value = |name| results.get(run, name).unwrap_or(0.0);
-        value("bound") / value("count").max(1.0)
+        value(BOUND) / value(COUNT).max(1.0)
     }
 
-    pub(super) fn batch(&self, epoch: u64, images: usize, of: usize, bound: f64) -> Batch {
-        let sum = |name: &str| self.sums.get(name).copied();
-        let counted = sum("count").unwrap_or(0.0).max(1.0);
-        Batch {
-            epoch,
-            images,
-            of,
-            bound,
-            mean_bound: sum("bound").unwrap_or(0.0) / counted,
-            terms: TERMS.map(|name| sum(name).map(|s| (name, s / counted))),
-            acceptance_rate: sum("accepted").map(|a| a / self.rows),
-            step_size: sum("step_size").map(|s| s / self.rows),
-            divergences: self.divergences(),
+    fn sum(&self, name: &str) -> Option<f64> {
+        self.sums.get(name).copied()
+    }
+
+    /// Rows that have a bound.
+    fn counted(&self) -> f64 {
+        self.sum(COUNT).unwrap_or(0.0).max(1.0)
+    }
+
+    /// The terms of the bound, each as a mean over the rows that have one.
+    fn terms(&self) -> impl Iterator<Item = (&str, f64)> {
+        self.ledger.terms.iter().filter_map(|name| Some((*name, self.sum(name)? / self.counted())))
+    }
+
+    /// What is reported of measures.
+    fn measures(&self) -> impl Iterator<Item = (&str, f64)> {
+        self.ledger.measures.iter().filter_map(|(name, reported)| {
+            let sum = self.sum(name)?;
+            match reported {
+                Reported::Mean(name) => Some((&**name, sum / self.rows)),
+                Reported::ExpMean(name) => Some((*name, (sum / self.rows).exp())),
+                Reported::Per(other) => Some((name.as_str(), sum / self.sum(other)?.max(1.0))),
+                Reported::No => None,
+            }
+        })
+    }
+
+    pub(super) fn batch(&mut self, epoch: u64, images: usize, of: usize, bound: f64) -> Batch<'_> {
+        let mut told = std::mem::take(&mut self.told);
+        let all = self.terms().chain(self.measures());
+        match told.is_empty() {
+            true => told.extend(all.map(|(name, value)| (name.to_owned(), value))),
+            false => told.iter_mut().zip(all).for_each(|(told, (_, value))| told.1 = value),
         }
+        self.told = told;
+        let mean_bound = self.sum(BOUND).unwrap_or(0.0) / self.counted();
+        Batch { epoch, images, of, bound, mean_bound, divergences: self.divergences(), means: &self.told }
     }
 
     /// Rows that have no bound.
     pub(super) fn dropped(&self) -> Dropped {
-        let sum = |name| self.sums.get(name).map_or(0, |sum| *sum as u64);
-        Dropped { rows: self.rows as u64, dropped: sum("dropped"), no_density: sum("no_density") }
+        let sum = |name| self.sum(name).map_or(0, |sum| sum as u64);
+        Dropped { rows: self.rows as u64, dropped: sum(DROPPED), no_density: sum(NO_DENSITY) }
     }
 
     pub(super) fn divergences(&self) -> u64 {
-        self.sums.get("diverging").map_or(0, |d| *d as u64)
+        self.sum(DIVERGING).map_or(0, |d| d as u64)
     }
 
     pub(super) fn means(&self) -> BTreeMap<String, f64> {
-        let counted = self.sums.get("count").copied().unwrap_or(0.0).max(1.0);
-        let of = |name: &str| self.sums.get(name).copied();
-        let each = TERMS.iter().chain(&["bound"]);
-        let each = each.filter_map(|name| Some((name.to_string(), of(name)? / counted)));
-        let over = OVER_ROWS.iter().filter_map(|(sum, name)| Some((name.to_string(), of(sum)? / self.rows)));
-        let norm = of("gradient_norm").map(|g| ("gradient_norm".to_string(), g / self.batches));
-        let error = of("energy_error")
-            .zip(of("simulated"))
-            .map(|(e, n)| ("energy_error".to_string(), e / n.max(1.0)));
-        let mass = of("log_mass").map(|m| ("mass".to_string(), (m / self.rows).exp()));
-        let accepted = self.accepted.iter().enumerate().map(|(t, a)| (step_name(t + 1), a / self.rows));
+        let bound = self.sum(BOUND).map(|sum| (BOUND, sum / self.counted()));
+        let norm = self.sum(GRADIENT_NORM).map(|sum| (GRADIENT_NORM, sum / self.batches));
         // The share of rows that have no bound; absent where all have one.
         let dropped = Some(self.dropped().share()).filter(|share| *share > 0.0);
-        let dropped = dropped.map(|share| ("dropped".to_string(), share));
-        each.chain(dropped).chain(over).chain(norm).chain(error).chain(mass).chain(accepted).collect()
+        let dropped = dropped.map(|share| (DROPPED, share));
+        let all = self.terms().chain(self.measures()).chain(bound).chain(norm).chain(dropped);
+        all.map(|(name, value)| (name.to_owned(), value)).collect()
     }
 }

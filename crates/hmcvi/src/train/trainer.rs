@@ -1,4 +1,4 @@
-//! Train a variational auto-encoder: epochs of shuffled batches, validation, and all that a
+//! Train any model with any family: epochs of shuffled batches, validation, and all that a
 //! checkpoint needs to go on exactly.
 
 use std::collections::BTreeMap;
@@ -6,20 +6,17 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use hmcvi_graph::random::Key;
-use hmcvi_graph::{CompileError, Graph, Run, RunError, Store};
+use hmcvi_graph::{CompileError, RunError, Store};
 use hmcvi_record::{Epoch, PartialEpoch};
 
-use super::adam::add_adam_state;
-use super::average::{self, add_averages, averaged, averaging_program};
-use super::backend::{Backend, Parts, Which};
-use super::first_chain;
-use super::objective::Objective;
-use super::sums::{Sums, TERMS};
+use super::average;
+use super::backend::{Backend, Which};
+use super::prepare::{Beginning, Training, prepare};
+use super::sums::{Ledger, Sums};
 use crate::config::RunSpec;
-use crate::data::{Dataset, batch, permutation};
-use crate::device::{Device, DeviceError, Prepared, Results, Turn};
-use crate::model::Vae;
-use crate::vi::{Dropped, NotABound};
+use crate::data::{Dataset, permutation};
+use crate::device::{Device, DeviceError, Results, Turn};
+use crate::family::{BeginError, Dropped, NotABound};
 
 /// A training that cannot begin or go on.
 #[derive(Debug, thiserror::Error)]
@@ -37,11 +34,9 @@ pub enum TrainError {
     /// There are no images to learn from.
     #[error("the {0} split of the data has no images")]
     NoImages(&'static str),
-    /// No step size is small enough.
-    #[error(
-        "even a step size of 1e-7 makes simulations diverge; check the data and `init_from`, or lower `chain.leapfrog_steps`"
-    )]
-    NoStepSize,
+    /// The family finds nothing to begin with.
+    #[error(transparent)]
+    Begin(#[from] BeginError),
     /// The machine has too little memory.
     #[error(
         "training needs {} of memory, but {} are free; lower `model.hidden` or `train.batch`, or use fewer threads",
@@ -78,11 +73,11 @@ const PATIENCE: u64 = 50;
 /// Epochs in a row that may leave out more rows than a bound allows: training itself finds shorter steps.
 const EPOCHS_OF_DROPPED_ROWS: u64 = 3;
 /// Rows of a batch when nothing is learnt.
-const EVALUATION_ROWS: usize = 500;
+pub(super) const EVALUATION_ROWS: usize = 500;
 
 /// How an epoch stands after an update.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Batch {
+pub struct Batch<'a> {
     /// Number of the epoch, from 1.
     pub epoch: u64,
     /// Images done in this epoch.
@@ -93,20 +88,23 @@ pub struct Batch {
     pub bound: f64,
     /// Mean bound of the epoch so far.
     pub mean_bound: f64,
-    /// Its terms by name, those that the chain has.
-    pub terms: [Option<(&'static str, f64)>; TERMS.len()],
-    /// Acceptance rate of the epoch so far, with the acceptance step.
-    pub acceptance_rate: Option<f64>,
-    /// Mean step size of the epoch so far, where there is a chain.
-    pub step_size: Option<f64>,
     /// Images of this epoch whose simulation diverged.
     pub divergences: u64,
+    /// Means of the epoch so far by name: the terms of the bound, then what the family reports.
+    pub means: &'a [(String, f64)],
+}
+
+impl Batch<'_> {
+    /// A mean of the epoch so far.
+    pub fn mean(&self, name: &str) -> Option<f64> {
+        self.means.iter().find(|(known, _)| known == name).map(|(_, mean)| *mean)
+    }
 }
 
 /// Watches training; all methods do nothing unless implemented.
 pub trait Observer {
     /// After every update.
-    fn batch(&mut self, _batch: &Batch) {}
+    fn batch(&mut self, _batch: &Batch<'_>) {}
     /// Whether to stop after this update.
     fn stop(&mut self) -> bool {
         false
@@ -118,18 +116,16 @@ impl Observer for () {}
 
 /// A model in training.
 pub struct Trainer {
-    spec: RunSpec,
-    data: Arc<Dataset>,
+    training: Training,
     backend: Backend,
     device: Device,
+    ledger: Arc<Ledger>,
     epoch: u64,
     step: u64,
     seconds: f64,
     parameters: u64,
     flop_per_image: u64,
-    first_step_size: Option<f64>,
-    /// Fixed draws of the validation images.
-    draws: usize,
+    begun: Vec<(&'static str, f64)>,
     failures: u64,
     /// Epochs in a row that left out too many rows.
     dropping: u64,
@@ -139,106 +135,57 @@ pub struct Trainer {
 }
 
 impl Trainer {
-    /// Prepares training from the beginning; `init` holds an encoder and a decoder to begin with.
+    /// Prepares the training of a run from the beginning; `init` holds an encoder and a decoder to begin with.
     pub fn new(
         spec: &RunSpec,
         data: Arc<Dataset>,
         device: &Device,
         init: Option<&Store<f32>>,
     ) -> Result<Self, TrainError> {
-        Trainer::prepare(spec, data, device, Beginning::Fresh(init))
+        Trainer::begin(Training::of_run(spec, data), device, init)
     }
 
-    /// Prepares training to go on with a checkpoint's tensors after so many epochs, updates and seconds, and perhaps a
+    /// Prepares to go on with a run from a checkpoint's tensors after so many epochs, updates and seconds, and perhaps a
     /// part of another epoch.
     pub fn resume(
         spec: &RunSpec,
         data: Arc<Dataset>,
         device: &Device,
         store: Store<f32>,
+        done: ((u64, u64, f64), Option<PartialEpoch>),
+    ) -> Result<Self, TrainError> {
+        Trainer::go_on(Training::of_run(spec, data), device, store, done)
+    }
+
+    /// Prepares any training from the beginning; `init` holds values of the plain problem to begin with.
+    pub fn begin(training: Training, device: &Device, init: Option<&Store<f32>>) -> Result<Self, TrainError> {
+        Trainer::with(training, device, Beginning::Fresh(init))
+    }
+
+    /// Prepares to go on with any training, as [`resume`](Self::resume) does with a run.
+    pub fn go_on(
+        training: Training,
+        device: &Device,
+        store: Store<f32>,
         ((epoch, step, seconds), under_way): ((u64, u64, f64), Option<PartialEpoch>),
     ) -> Result<Self, TrainError> {
-        let trainer = Trainer::prepare(spec, data, device, Beginning::Checkpoint(store))?;
+        let trainer = Trainer::with(training, device, Beginning::Checkpoint(store))?;
         Ok(Trainer { epoch, step, seconds, under_way, ..trainer })
     }
 
-    /// Compiles everything; a fresh chain's first masses and step size are found.
-    fn prepare(
-        spec: &RunSpec,
-        data: Arc<Dataset>,
-        device: &Device,
-        beginning: Beginning<'_>,
-    ) -> Result<Self, TrainError> {
-        for (name, images) in [("train", data.train()), ("validation", data.validation())] {
-            if images.is_empty() {
-                return Err(TrainError::NoImages(name));
-            }
-        }
-        let pixels = data.train().pixels();
-        let observation = spec.data.observation(pixels);
-        let graph = Graph::new();
-        let vae = Vae::new(&graph, &spec.model, pixels);
-        let chain = vae.infer(observation.anew(&graph), spec.chain);
-        let parameters = vae.parameters().all();
-        let rows = spec.train.batch.min(data.train().len());
-        let hold = spec.train.hold_step_size.saturating_mul(data.train().len().div_ceil(rows));
-        let objective = Objective::new(&graph, parameters.clone(), chain, spec.chain).holding_step_size(hold);
-        let program = objective.training_program(&spec.train.adam)?;
-        let averages = spec.train.average > 0.0;
-        let averaging = if averages { Some(averaging_program(&Graph::new(), &parameters)?) } else { None };
-        let evaluation = evaluation_program(spec, pixels)?;
-        let values = vae.parameters().count();
-        if matches!(device, Device::Cpu { .. }) {
-            // Parameters with the averages of Adam and their own, the state of the last epoch, and one more copy while a
-            // checkpoint is written.
-            let stores = 3 * (3 + u64::from(averages)) * size_of::<f32>() as u64 * values;
-            let working = program.cpu_bytes::<f32>(device.cpu_options(rows))
-                + evaluation.cpu_bytes::<f32>(device.cpu_options(EVALUATION_ROWS));
-            check_memory(stores + working as u64)?;
-        }
-        let mut store = vae.parameters().initial_values(spec.seed);
-        if let Beginning::Fresh(Some(init)) = beginning {
-            copy_networks(&mut store, init)?;
-        }
-        add_adam_state(&mut store, &parameters);
-        let mut first_step_size = None;
-        match beginning {
-            Beginning::Fresh(_) if spec.chain.hmc_steps > 0 => {
-                let mut program = device.prepare(&objective.first_look_program()?, EVALUATION_ROWS)?;
-                first_step_size = Some(begin_chain(spec, &data, &mut program, &mut store)?);
-            }
-            Beginning::Fresh(_) => {}
-            Beginning::Checkpoint(found) if averages => store = same_shapes(&store, found)?,
-            Beginning::Checkpoint(found) => store = same_shapes(&store, averaged(&found))?,
-        }
-        if averages {
-            add_averages(&mut store, &parameters);
-        }
-        let draws = if observation.binarisation.is_random() { spec.data.evaluation_draws } else { 1 };
-        let drawn = |d| observation.draw(data.validation(), VALIDATION_SEED, d);
-        let validation = (0..draws).map(drawn).collect();
-        let parts = Parts {
-            training: &program,
-            evaluation: &evaluation,
-            averaging: averaging.as_ref(),
-            rows: (rows, EVALUATION_ROWS),
-            data: data.clone(),
-            validation,
-            seed: spec.seed,
-            validation_seed: VALIDATION_SEED,
-        };
+    fn with(training: Training, device: &Device, beginning: Beginning<'_>) -> Result<Self, TrainError> {
+        let ready = prepare(&training, device, beginning)?;
         Ok(Trainer {
-            spec: spec.clone(),
-            data,
-            backend: Backend::new(device, parts, &store)?,
+            training,
+            backend: ready.backend,
             device: device.clone(),
+            ledger: Arc::new(ready.ledger),
             epoch: 0,
             step: 0,
             seconds: 0.0,
-            parameters: values,
-            flop_per_image: program.cost().product_flop_per_row,
-            first_step_size,
-            draws,
+            parameters: ready.parameters,
+            flop_per_image: ready.flop_per_image,
+            begun: ready.begun,
             failures: 0,
             dropping: 0,
             under_way: None,
@@ -286,9 +233,14 @@ impl Trainer {
         &self.device
     }
 
+    /// What the family found before training, by name.
+    pub fn begun(&self) -> &[(&'static str, f64)] {
+        &self.begun
+    }
+
     /// Step size found before training.
     pub fn first_step_size(&self) -> Option<f64> {
-        self.first_step_size
+        self.begun.iter().find(|(name, _)| *name == "step_size").map(|(_, size)| *size)
     }
 
     /// Bytes of working memory.
@@ -300,13 +252,14 @@ impl Trainer {
     /// `None` if the observer stopped it on the way; the next call goes on with the rest, to the same results.
     pub fn epoch(&mut self, observer: &mut dyn Observer) -> Result<Option<Epoch>, TrainError> {
         let start = Instant::now();
-        let images = self.data.train().len();
-        let order = shuffled(images, self.spec.seed, self.epoch);
-        let batch = self.spec.train.batch.min(images);
-        let steps = images.div_ceil(batch) as u64 * self.spec.train.epochs as u64;
+        let images = self.training.data.train().len();
+        let order = shuffled(images, self.training.seed, self.epoch);
+        let batch = self.training.settings.batch.min(images);
+        let steps = images.div_ceil(batch) as u64 * self.training.settings.epochs as u64;
         let before = self.under_way.take().unwrap_or_default();
-        let (mut sums, mut skipped) = (Sums::of(&before), before.skipped);
-        let mut rate = self.spec.train.learning_rate.rate(self.step.saturating_sub(1) as f64 / steps as f64);
+        let (mut sums, mut skipped) = (Sums::of(&self.ledger, &before), before.skipped);
+        let mut rate =
+            self.training.settings.learning_rate.rate(self.step.saturating_sub(1) as f64 / steps as f64);
         self.backend.begin_epoch(order)?;
         let mut results = std::mem::take(&mut self.results);
         // Some updates are queued, then their results are looked at.
@@ -314,7 +267,7 @@ impl Trainer {
         for first in (before.images as usize..images).step_by(together) {
             let last = images.min(first + together);
             for start in (first..last).step_by(batch) {
-                rate = self.spec.train.learning_rate.rate(self.step as f64 / steps as f64);
+                rate = self.training.settings.learning_rate.rate(self.step as f64 / steps as f64);
                 self.step += 1;
                 self.backend.update(start..last.min(start + batch), rate, self.step)?;
             }
@@ -342,14 +295,14 @@ impl Trainer {
         self.results = results;
         self.epoch += 1;
         self.check_dropped(sums.dropped())?;
-        if self.spec.train.average > 0.0 {
-            self.backend.average(average::weight(self.spec.train.average, self.epoch))?;
+        if self.training.settings.average > 0.0 {
+            self.backend.average(average::weight(self.training.settings.average, self.epoch))?;
         }
         self.backend.keep()?;
         let seconds = before.seconds + start.elapsed().as_secs_f64();
         self.seconds += seconds;
-        let last = self.epoch == self.spec.train.epochs as u64;
-        let look = last || self.epoch.is_multiple_of(self.spec.train.validate_every as u64);
+        let last = self.epoch == self.training.settings.epochs as u64;
+        let look = last || self.epoch.is_multiple_of(self.training.settings.validate_every as u64);
         let validation = if look { Some(self.validate()?) } else { None };
         Ok(Some(Epoch {
             epoch: self.epoch,
@@ -395,16 +348,16 @@ impl Trainer {
 
     /// Means over the fixed draws of the validation images, of the averaged parameters where there are some.
     pub fn validate(&mut self) -> Result<BTreeMap<String, f64>, TrainError> {
-        let count = self.data.validation().len();
+        let count = self.training.data.validation().len();
         let part = |first: usize| first..count.min(first + EVALUATION_ROWS);
-        for draw in 0..self.draws {
+        for draw in 0..self.training.draws {
             for first in (0..count).step_by(EVALUATION_ROWS) {
                 self.backend.look(draw, part(first))?;
             }
         }
         let mut looks = Results::default();
         self.backend.collect(Which::Evaluation, &mut looks)?;
-        let mut sums = Sums::default();
+        let mut sums = Sums::new(&self.ledger);
         let parts = count.div_ceil(EVALUATION_ROWS);
         for i in 0..looks.len() {
             sums.add(&looks, i, part(i % parts * EVALUATION_ROWS).len());
@@ -413,91 +366,11 @@ impl Trainer {
     }
 }
 
-/// What a training begins with.
-enum Beginning<'a> {
-    /// Random values, or a trained encoder and decoder with others random.
-    Fresh(Option<&'a Store<f32>>),
-    /// The state of an earlier training.
-    Checkpoint(Store<f32>),
-}
-
-/// A store that has every tensor of another, in the same shape.
-fn same_shapes(expected: &Store<f32>, found: Store<f32>) -> Result<Store<f32>, RunError> {
-    for (name, tensor) in expected.iter() {
-        let missing = || RunError::Missing { kind: "parameter", name: name.into() };
-        let found = found.get(name).ok_or_else(missing)?;
-        let (expected, found) = ([tensor.rows, tensor.cols], [found.rows, found.cols]);
-        if expected != found {
-            return Err(RunError::TensorShape { name: name.into(), expected, found });
-        }
-    }
-    Ok(found)
-}
-
-/// Finds a chain's first masses and step size on a few batches, and sets them.
-fn begin_chain(
-    spec: &RunSpec,
-    data: &Dataset,
-    program: &mut Prepared<f32>,
-    store: &mut Store<f32>,
-) -> Result<f64, TrainError> {
-    let order = shuffled(data.train().len(), spec.seed, u64::from(u32::MAX));
-    let batches: Vec<&[u32]> = order.chunks(EVALUATION_ROWS).take(3).collect();
-    let found = first_chain::find(program, store, batches.len(), spec.chain, |program, store, b| {
-        let run = Run {
-            rows: batches[b].len(),
-            data: &[data.train().data_set()],
-            indices: &[batch(batches[b])],
-            seed: spec.seed,
-            // Numbers far above those of training.
-            step: (1 << 40) + b as u64,
-            ..Run::default()
-        };
-        program.evaluate(store, &run)
-    })?;
-    found.ok_or(TrainError::NoStepSize)
-}
-
-/// Seed of the validation images' draws, the same for all runs.
-const VALIDATION_SEED: u64 = 0x76a1;
-
-fn evaluation_program(spec: &RunSpec, pixels: usize) -> Result<hmcvi_graph::Program, CompileError> {
-    let graph = Graph::new();
-    let vae = Vae::new(&graph, &spec.model, pixels);
-    let chain = vae.infer(spec.data.observation(pixels).drawn(&graph), spec.chain);
-    let from = if spec.train.average > 0.0 { average::PREFIX } else { "" };
-    Objective::new(&graph, vae.parameters().all(), chain, spec.chain).evaluation_program(from)
-}
-
-/// Refuses what the machine has no room for, where it says how much there is.
-fn check_memory(needed: u64) -> Result<(), TrainError> {
-    match crate::memory::free() {
-        Some(free) if needed > free => Err(TrainError::Memory { needed, free }),
-        _ => Ok(()),
-    }
+/// The order of an epoch's rows, which depends on seed and epoch alone.
+pub(super) fn shuffled(n: usize, seed: u64, epoch: u64) -> Vec<u32> {
+    permutation(n, Key { seed, stream: u16::MAX - 1, step: epoch, row: 0 })
 }
 
 fn gigabytes(bytes: u64) -> String {
     format!("{:.1} GB", bytes as f64 / 1e9)
-}
-
-/// Copies encoder and decoder, and nothing else, from a trained model.
-fn copy_networks(store: &mut Store<f32>, from: &Store<f32>) -> Result<(), RunError> {
-    let names: Vec<String> = store.iter().map(|(name, _)| name.to_string()).collect();
-    for name in names.iter().filter(|n| n.starts_with("encoder.") || n.starts_with("decoder.")) {
-        let missing = || RunError::Missing { kind: "parameter", name: name.clone() };
-        let source = from.get(name).ok_or_else(missing)?;
-        let target = store.get_mut(name).ok_or_else(missing)?;
-        let (expected, found) = ([target.rows, target.cols], [source.rows, source.cols]);
-        if expected != found {
-            return Err(RunError::TensorShape { name: name.clone(), expected, found });
-        }
-        target.values.copy_from_slice(&source.values);
-    }
-    Ok(())
-}
-
-/// The order of an epoch's images, which depends on seed and epoch alone.
-fn shuffled(n: usize, seed: u64, epoch: u64) -> Vec<u32> {
-    permutation(n, Key { seed, stream: u16::MAX - 1, step: epoch, row: 0 })
 }

@@ -1,9 +1,9 @@
 //! Build chains on linear-Gaussian models, whose evidence is known exactly.
 
 use hmcvi::dist::Gaussian;
+use hmcvi::family::{Chain, ChainSettings, Entropies, Inference, Mass, StepSize};
 use hmcvi::nn::{Activation, Parameters};
 use hmcvi::potential::LinearGaussian;
-use hmcvi::vi::{Chain, ChainSettings, Entropies, Inference, Mass, StepSize};
 use hmcvi_graph::{Expr, Graph, Store};
 
 use super::normals;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hmcvi::data::{Dataset, Images};
-use hmcvi::vi::{Acceptance, ChainSettings, Mass, StepSize};
+use hmcvi::family::{Acceptance, ChainSettings, Mass, StepSize};
 use hmcvi_graph::random::{self, Key};
 use hmcvi_graph::{CpuOptions, Executable, Expr, Graph, Rows, Run, Shape, Store};
 

@@ -3,9 +3,9 @@
 use std::rc::Rc;
 
 use hmcvi::dist::{Bernoulli, Gaussian};
+use hmcvi::family::{Chain, ChainSettings, Entropies, Inference};
 use hmcvi::nn::{Activation, Network, Parameters};
 use hmcvi::potential::Potential;
-use hmcvi::vi::{Chain, ChainSettings, Entropies, Inference};
 use hmcvi_graph::{Expr, Graph, Store};
 
 use super::uniforms;

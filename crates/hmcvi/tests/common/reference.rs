@@ -6,8 +6,8 @@
 
 use std::f64::consts::TAU;
 
+use hmcvi::family::{Acceptance, ChainSettings, Entropies, Mass, StepSize};
 use hmcvi::nn::Activation;
-use hmcvi::vi::{Acceptance, ChainSettings, Entropies, Mass, StepSize};
 use hmcvi_graph::Store;
 use hmcvi_graph::random::{self, Key};
 

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use hmcvi::config::RunSpec;
-use hmcvi::vi::{Acceptance, ChainSettings, Mass, StepSize};
+use hmcvi::family::{Acceptance, ChainSettings, Mass, StepSize};
 
 use crate::failure::Failure;
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use hmcvi::Problem;
 use hmcvi::config::RunSpec;
 use hmcvi::data::Dataset;
 use hmcvi::device::Device;
@@ -95,8 +96,10 @@ fn latent_points(
     device: &Device,
 ) -> Result<Vec<LatentPoint>, Failure> {
     let (images, spec) = (data.test(), &model.spec);
-    let drawn = spec.data.observation(images.pixels()).draw(images, TEST_SEED, 0);
-    let mut evaluator = BoundEvaluator::new(spec, images.pixels(), device)?;
+    let observation = spec.data.observation(images.pixels());
+    let drawn = observation.draw(images, TEST_SEED, 0);
+    let problem = Problem::of_run(spec, images.pixels());
+    let mut evaluator = BoundEvaluator::new(&problem, &observation, device)?;
     let store = model.checkpoint.store.clone();
     let chains = evaluator.run(&store, &drawn, &rows(images.len()), spec.eval.seed, 0, |_| false)?;
     let labels = images.labels().unwrap_or_default();
@@ -147,7 +150,7 @@ fn decoded(model: &EvaluatedModel, data: &Dataset, device: &Device) -> Result<Ve
     let at = |i: usize| -2.5 + 5.0 * i as f32 / (SIDE - 1) as f32;
     let z: Vec<f32> = (0..SIDE * SIDE).flat_map(|i| [at(i % SIDE), -at(i / SIDE)]).collect();
     let images = data.test();
-    let mut decoder = Decoder::new(&model.spec, images.pixels(), device)?;
+    let mut decoder = Decoder::new(&Problem::of_run(&model.spec, images.pixels()), device)?;
     let values = decoder.means(&model.checkpoint.store.clone(), &z)?;
     let (height, width) = (images.height(), images.width());
     Ok(GreyGrid { height, width, columns: SIDE, values }.png()?)

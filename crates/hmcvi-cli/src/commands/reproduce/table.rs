@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use hmcvi::config::PAPER_TABLE;
-use hmcvi::vi::{Acceptance, Mass};
+use hmcvi::family::{Acceptance, Mass};
 use hmcvi_record::Estimate;
 use hmcvi_report::{Align, Table};
 

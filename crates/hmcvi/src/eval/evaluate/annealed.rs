@@ -32,10 +32,10 @@ impl Evaluator<'_> {
         result: &mut EvaluationResult,
     ) -> Result<(), EvalError> {
         let x = self.draw(0).values(0..images);
-        let mut annealers = self.workers(|device| Annealer::<f32>::new(&self.model, options, device))?;
+        let mut annealers = self.workers(|device| Annealer::<f32>::new(&self.problem, options, device))?;
         let sizes = self.step_sizes("annealing step sizes", &mut annealers[0].0, &x)?;
         let (pixels, seed, size) =
-            (self.images.pixels(), self.spec.eval.seed ^ ANNEALING_SEED, annealers[0].0.points());
+            (self.images.pixels(), self.seed ^ ANNEALING_SEED, annealers[0].0.points());
         let blocks = Blocks { name: "annealing", phase: Phase::Annealing, points: images, size };
         let found = blocks.work(self.watch, &mut annealers, |(annealer, store), block, look| {
             let data = (&x[block.start * pixels..block.end * pixels], block.start);
@@ -73,11 +73,11 @@ impl Evaluator<'_> {
         options: AnnealingOptions,
         points: usize,
     ) -> Result<record::Bidirectional, EvalError> {
-        let seed = self.spec.eval.seed;
+        let seed = self.seed;
         let simulated =
-            simulate::<f32>(&self.model, self.store, points, seed ^ SIMULATION_SEED, self.device)?;
-        let mut annealers = self.workers(|device| Annealer::<f32>::new(&self.model, options, device))?;
-        let (pixels, d, size) = (self.images.pixels(), self.spec.model.latent, annealers[0].0.points());
+            simulate::<f32>(&self.problem, self.store, points, seed ^ SIMULATION_SEED, self.device)?;
+        let mut annealers = self.workers(|device| Annealer::<f32>::new(&self.problem, options, device))?;
+        let (pixels, d, size) = (self.images.pixels(), self.problem.model.latent(), annealers[0].0.points());
         let sizes = self.step_sizes("bidirectional step sizes", &mut annealers[0].0, &simulated.x)?;
         let blocks = Blocks { name: "bidirectional", phase: Phase::Bidirectional, points, size };
         let found: Vec<Vec<Sandwich>> =
@@ -108,7 +108,7 @@ impl Evaluator<'_> {
         self.part(part, |evaluator| {
             let watch = &mut *evaluator.watch;
             let mut look = |share| watch.progress(Phase::Tuning, share).is_break();
-            annealer.tune(evaluator.store, first, evaluator.spec.eval.seed ^ TUNING_SEED, &mut look)
+            annealer.tune(evaluator.store, first, evaluator.seed ^ TUNING_SEED, &mut look)
         })
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{Evaluator, Phase, means_of_images, stop};
 use crate::data::Drawn;
 use crate::eval::{Bounds, EvalError, rows};
-use crate::vi::Dropped;
+use crate::family::Dropped;
 
 /// Another seed than that of the bound, so that proposals do not share its noise.
 const PROPOSAL_SEED: u64 = 0x5eed;
@@ -56,12 +56,11 @@ impl Evaluator<'_> {
             let found = self.part(&format!("bound {pass}"), |evaluator| {
                 let images = evaluator.draw(pass / chains);
                 let all = rows(images.len());
-                let found =
-                    evaluator.pass((&images, &all), evaluator.spec.eval.seed, pass as u64, |share| {
-                        (Phase::Bound, (pass as f64 + share) / passes as f64)
-                    })?;
+                let found = evaluator.pass((&images, &all), evaluator.seed, pass as u64, |share| {
+                    (Phase::Bound, (pass as f64 + share) / passes as f64)
+                })?;
                 let bounds = found.bound.iter().map(|b| b.is_finite().then_some(*b)).collect();
-                let dimensions = used_dimensions(&found.encoder_mean, evaluator.spec.model.latent);
+                let dimensions = used_dimensions(&found.encoder_mean, evaluator.problem.model.latent());
                 Ok(Pass { bounds, terms: found.terms, divergences: found.divergences, dimensions })
             })?;
             values.extend(found.bounds.into_iter().map(|b| b.unwrap_or(f64::NAN)));
@@ -87,14 +86,14 @@ impl Evaluator<'_> {
         draw: usize,
         draws: usize,
     ) -> Result<(Vec<f32>, Vec<f32>), EvalError> {
-        let draws = if self.spec.chain.hmc_steps == 0 { 0 } else { draws };
+        let draws = if self.problem.family.is_gaussian() { 0 } else { draws };
         let all = rows(images.len());
-        let d = self.spec.model.latent;
+        let d = self.problem.model.latent();
         let (mut sum, mut found) = (vec![0f32; self.images.len() * d], vec![0f32; self.images.len() * d]);
         let mut encoder = (Vec::new(), Vec::new());
         for i in 0..draws.max(1) {
             let number = (draw * draws + i) as u64;
-            let chain = self.pass((images, &all), self.spec.eval.seed ^ PROPOSAL_SEED, number, |share| {
+            let chain = self.pass((images, &all), self.seed ^ PROPOSAL_SEED, number, |share| {
                 (Phase::Proposals, (i as f64 + share) / draws.max(1) as f64)
             })?;
             for ((sum, found), z) in sum.iter_mut().zip(&mut found).zip(&chain.end) {

@@ -19,15 +19,16 @@ use hmcvi_record::{Estimate, ImageEvaluation};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::EvalError;
 use super::annealing::AnnealingOptions;
 use super::bound::BoundEvaluator;
 use super::importance::Proposal;
 use super::posterior::PosteriorOptions;
 use super::quadrature::QuadratureOptions;
-use super::{EvalError, VaeModel};
 use crate::config::RunSpec;
-use crate::data::{Drawn, Images};
+use crate::data::{Drawn, Images, Observation};
 use crate::device::Device;
+use crate::problem::Problem;
 
 /// Seed of the fixed binarisation draws of test images, the same for all models.
 pub const TEST_SEED: u64 = 0x7e57;
@@ -204,20 +205,35 @@ pub fn evaluate(
     device: &Device,
     watch: &mut dyn Watch,
 ) -> Result<EvaluationResult, EvalError> {
-    let model = VaeModel { settings: spec.model.clone(), pixels: images.pixels() };
-    let chain = BoundEvaluator::new(spec, images.pixels(), device)?;
-    Evaluator { spec, store, images, options, device, watch, model, chain, seconds: BTreeMap::new() }.run()
+    let problem = Problem::of_run(spec, images.pixels());
+    let observation = spec.data.observation(images.pixels());
+    let chain = BoundEvaluator::new(&problem, &observation, device)?;
+    let seed = spec.eval.seed;
+    Evaluator {
+        store,
+        images,
+        options,
+        device,
+        watch,
+        problem,
+        observation,
+        seed,
+        chain,
+        seconds: BTreeMap::new(),
+    }
+    .run()
 }
 
 /// A result on its way.
 struct Evaluator<'a> {
-    spec: &'a RunSpec,
     store: &'a Store<f32>,
     images: &'a Images,
     options: &'a EvaluationOptions,
     device: &'a Device,
     watch: &'a mut dyn Watch,
-    model: VaeModel,
+    problem: Problem,
+    observation: Observation,
+    seed: u64,
     chain: BoundEvaluator,
     seconds: BTreeMap<String, f64>,
 }
@@ -328,8 +344,7 @@ impl Evaluator<'_> {
 
     /// The images of a draw.
     fn draw(&self, draw: usize) -> Drawn {
-        let observation = self.spec.data.observation(self.images.pixels());
-        observation.draw(self.images, self.options.images_seed, draw)
+        self.observation.draw(self.images, self.options.images_seed, draw)
     }
 }
 

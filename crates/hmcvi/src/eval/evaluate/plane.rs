@@ -16,7 +16,7 @@ impl Evaluator<'_> {
         result: &mut EvaluationResult,
     ) -> Result<(), EvalError> {
         let (draws, count) = (self.options.draws.max(1), self.images.len());
-        let mut quadrature = Quadrature::new(&self.model, options, self.device)?;
+        let mut quadrature = Quadrature::new(&self.problem, options, self.device)?;
         let mut all: Vec<Integral> = Vec::new();
         let together = (TOGETHER / count.max(1)).clamp(1, draws);
         for first in (0..draws).step_by(together) {

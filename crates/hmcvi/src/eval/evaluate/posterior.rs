@@ -40,7 +40,7 @@ impl Evaluator<'_> {
         options: PosteriorOptions,
         images: usize,
     ) -> Result<record::PosteriorQuality, EvalError> {
-        let mut sampler = PosteriorSampler::<f32>::new(&self.model, options, self.device)?;
+        let mut sampler = PosteriorSampler::<f32>::new(&self.problem, options, self.device)?;
         let (drawn, together) = (self.draw(0), sampler.points());
         let mut all: Vec<Compared> = Vec::new();
         for first in (0..images).step_by(together) {
@@ -95,7 +95,7 @@ impl Evaluator<'_> {
         some: Range<usize>,
         images: usize,
     ) -> Result<Vec<Compared>, EvalError> {
-        let (pixels, d, seed) = (self.images.pixels(), self.spec.model.latent, self.spec.eval.seed);
+        let (pixels, d, seed) = (self.images.pixels(), self.problem.model.latent(), self.seed);
         let (x, first) = (drawn.values(some.clone()), some.start);
         let part = some.len() as f64 / images as f64;
         let done = first as f64 / images as f64;

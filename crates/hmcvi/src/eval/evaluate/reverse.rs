@@ -12,8 +12,8 @@ const REVERSE_SEED: u64 = 0x0bac;
 
 impl Evaluator<'_> {
     pub(super) fn reverse(&mut self, images: usize) -> Result<record::ReverseQuality, EvalError> {
-        let mut fitter = ReverseFitter::new(self.spec, self.images.pixels(), self.device)?;
-        let (drawn, seed) = (self.draw(0), self.spec.eval.seed ^ REVERSE_SEED);
+        let mut fitter = ReverseFitter::new(&self.problem, &self.observation, self.device)?;
+        let (drawn, seed) = (self.draw(0), self.seed ^ REVERSE_SEED);
         let mut all: Vec<ReverseFit> = Vec::new();
         for image in 0..images {
             all.push(self.part(&format!("reverse {image}"), |evaluator| {

@@ -24,7 +24,7 @@ struct Samplers(Vec<(ImportanceSampler<f32>, Store<f32>)>);
 
 impl Samplers {
     fn new(evaluator: &Evaluator<'_>, proposal: Proposal, samples: usize) -> Result<Self, EvalError> {
-        let sampler = |device: &Device| ImportanceSampler::new(&evaluator.model, proposal, samples, device);
+        let sampler = |device: &Device| ImportanceSampler::new(&evaluator.problem, proposal, samples, device);
         evaluator.workers(sampler).map(Samplers)
     }
 
@@ -65,7 +65,7 @@ impl Evaluator<'_> {
                     let (mean, log_variance) = proposals.as_ref().expect("made above");
                     let start = Instant::now();
                     let last = count.min(first + PART);
-                    let seed = evaluator.spec.eval.seed;
+                    let seed = evaluator.seed;
                     let run = (options.samples, seed, draw * count, Phase::ImportanceSampling);
                     let of = ((draw * count) as f64, (draws * count) as f64);
                     let found =
@@ -97,7 +97,7 @@ impl Evaluator<'_> {
                 Proposal::Defensive => "defensive".into(),
             },
             proposal_scale: options.scale,
-            mean_draws: if self.spec.chain.hmc_steps == 0 { 0 } else { options.mean_draws as u64 },
+            mean_draws: if self.problem.family.is_gaussian() { 0 } else { options.mean_draws as u64 },
             log_likelihood: finite_estimate(&likelihoods),
             effective_sample_size: finite_estimate(&column(|w| w.effective_sample_size)).mean,
             log_weight_variance: finite_estimate(&column(|w| w.variance)).mean,
@@ -125,7 +125,7 @@ impl Evaluator<'_> {
                     encoder = Some((chain.encoder_mean, chain.encoder_log_variance));
                 }
                 let (mean, log_variance) = encoder.as_ref().expect("made above");
-                let run = (samples, evaluator.spec.eval.seed ^ ENCODER_SEED, 0, Phase::EncoderBound);
+                let run = (samples, evaluator.seed ^ ENCODER_SEED, 0, Phase::EncoderBound);
                 let images = first..count.min(first + PART);
                 evaluator.weigh(&mut samplers, &drawn, (mean, log_variance), images, run, (0.0, count as f64))
             })?);
@@ -144,7 +144,7 @@ impl Evaluator<'_> {
         (samples, seed, number, phase): (usize, u64, usize, Phase),
         (before, of): (f64, f64),
     ) -> Result<Vec<WeightSummary>, EvalError> {
-        let (d, pixels, first) = (self.spec.model.latent, self.images.pixels(), images.start);
+        let (d, pixels, first) = (self.problem.model.latent(), self.images.pixels(), images.start);
         let x = &drawn.values(images.clone());
         let weigh = move |(sampler, store): &mut (ImportanceSampler<f32>, Store<f32>), i: usize| {
             let x = &x[(i - first) * pixels..][..pixels];

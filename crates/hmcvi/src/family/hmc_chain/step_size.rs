@@ -2,7 +2,8 @@
 
 use hmcvi_graph::Expr;
 
-use super::bound::Inference;
+use super::begin::LOG_STEP_SIZE;
+use super::chain::Inference;
 use super::settings::StepSize;
 use crate::nn::{Initial, Network};
 
@@ -14,13 +15,13 @@ impl<'g> Inference<'_, 'g> {
     pub(super) fn step_size(&self) -> Expr<'g> {
         let initial = Initial::Constant(FIRST_STEP_SIZE.ln());
         match self.settings.step_size {
-            StepSize::Global => self.parameters.get("log_step_size", 1, 1, initial).exp(),
+            StepSize::Global => self.parameters.get(LOG_STEP_SIZE, 1, 1, initial).exp(),
             StepSize::PerDimension => {
                 let d = self.potential.dimension();
-                self.parameters.get("log_step_size", 1, d, initial).exp()
+                self.parameters.get(LOG_STEP_SIZE, 1, d, initial).exp()
             }
             StepSize::Network => {
-                let scale = self.parameters.get("log_step_size", 1, 1, initial);
+                let scale = self.parameters.get(LOG_STEP_SIZE, 1, 1, initial);
                 let hidden = &self.hidden[..self.hidden.len().min(1)];
                 let network = Network { name: "step_size", hidden, activation: self.activation };
                 (network.apply(self.parameters, self.context, 1) + scale).exp()

@@ -2,7 +2,7 @@
 
 use hmcvi_graph::Expr;
 
-use super::bound::Inference;
+use super::chain::Inference;
 use crate::dist::Gaussian;
 use crate::nn::Network;
 

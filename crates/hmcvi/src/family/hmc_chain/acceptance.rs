@@ -2,7 +2,7 @@
 
 use hmcvi_graph::Expr;
 
-use super::bound::Inference;
+use super::chain::Inference;
 use super::settings::Acceptance;
 use crate::hmc::{Info, State};
 use crate::nn::Network;

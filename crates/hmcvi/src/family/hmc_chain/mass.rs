@@ -1,6 +1,6 @@
 //! Give the chain its mass matrix (`sec:MassMatrixChoice`).
 
-use super::bound::Inference;
+use super::chain::Inference;
 use super::settings::Mass;
 use crate::hmc::Kinetic;
 use crate::nn::{Initial, Network};

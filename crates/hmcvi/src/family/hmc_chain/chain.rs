@@ -4,6 +4,7 @@ use hmcvi_graph::{Expr, Graph, Shape};
 
 use super::settings::{Acceptance, ChainSettings};
 use crate::dist::Gaussian;
+use crate::family::Arrival;
 use crate::hmc::{Info, Kinetic, Leapfrog, State, Transition};
 use crate::nn::{Activation, Parameters};
 use crate::potential::Potential;
@@ -87,20 +88,11 @@ pub struct Step<'g> {
     pub after: State<'g>,
 }
 
-/// A momentum at the end of a simulation, which a reverse model has to guess.
-#[derive(Clone, Copy, Debug)]
-pub struct Arrival<'g> {
-    /// `v_t`
-    pub v: Expr<'g>,
-    /// What the model sees beside `x` and `t`: `z_t`, and with partial updates the momentum `u_t` that follows.
-    pub seen: Expr<'g>,
-    /// Its log density, `[N, 1]`.
-    pub log_prob: Expr<'g>,
-}
-
 /// A chain with its bound. Only what is used of it is computed.
 #[derive(Clone, Debug)]
 pub struct Chain<'g> {
+    /// What the chain was asked to be.
+    pub settings: ChainSettings,
     /// `q_0(z_0 | x)`
     pub initial: Gaussian<'g>,
     /// `z_0`, drawn from the initial Gaussian.
@@ -168,6 +160,7 @@ impl<'g> Inference<'_, 'g> {
             };
             let (steps, diverging, dropped) = (Vec::new(), zero, self.dropped(&terms, zero));
             return Chain {
+                settings: self.settings,
                 initial: self.initial,
                 start,
                 steps,
@@ -209,6 +202,7 @@ impl<'g> Inference<'_, 'g> {
         let diverging = steps.iter().fold(zero, |any, step| any.max(step.info.diverging));
         let (step_size, kinetic) = (Some(step_size), Some(kinetic));
         Chain {
+            settings: self.settings,
             initial: self.initial,
             start,
             end: last.z,

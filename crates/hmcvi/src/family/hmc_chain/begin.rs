@@ -17,8 +17,12 @@
 
 use hmcvi_graph::Store;
 
-use crate::device::{DeviceError, Prepared};
-use crate::vi::ChainSettings;
+use super::ChainSettings;
+use crate::device::DeviceError;
+use crate::family::FirstLook;
+
+/// The parameter that scales all step sizes.
+pub(super) const LOG_STEP_SIZE: &str = "log_step_size";
 
 /// The largest energy error, in nats, that a first simulation may have.
 const WORST_ENERGY_ERROR: f64 = 2.0;
@@ -28,29 +32,25 @@ const FIRST_COST: f64 = 0.575;
 const SHORTER: f64 = 0.84;
 const TRIALS: i32 = 96;
 
-/// Sets `raw_alpha`, the masses, the reverse models and `log_step_size` in the store; `run` evaluates the program for one of
-/// the batches. Returns the step size, or `None` if even the smallest goes wrong.
-pub(super) fn find(
-    program: &mut Prepared<f32>,
-    store: &mut Store<f32>,
-    batches: usize,
-    settings: ChainSettings,
-    mut run: impl FnMut(&mut Prepared<f32>, &Store<f32>, usize) -> Result<(), DeviceError>,
-) -> Result<Option<f64>, DeviceError> {
-    run(program, store, 0)?;
-    fit_masses(store, output(program, "log_variance"));
-    run(program, store, 0)?;
-    let dimension = fit_reverse_models(store, output(program, "log_mass"), settings.partial_momentum);
-    set(store, "raw_alpha", first_alpha(dimension * (settings.hmc_steps - 1)).atanh());
-    let quarter = quarter_turn(output(program, "log_variance"), output(program, "log_mass"));
+/// Sets `raw_alpha`, the masses, the reverse models and `log_step_size`. Returns the step size, or `None` if even the
+/// smallest goes wrong.
+pub(super) fn find(look: &mut FirstLook<'_>, settings: ChainSettings) -> Result<Option<f64>, DeviceError> {
+    look.evaluate(0)?;
+    let log_variances = look.output("log_variance").to_vec();
+    fit_masses(look.store(), &log_variances);
+    look.evaluate(0)?;
+    let log_masses = look.output("log_mass").to_vec();
+    let dimension = fit_reverse_models(look.store(), &log_masses, settings.partial_momentum);
+    set(look.store(), "raw_alpha", first_alpha(dimension * (settings.hmc_steps - 1)).atanh());
+    let quarter = quarter_turn(look.output("log_variance"), &log_masses);
     let longest = quarter / settings.leapfrog_steps as f64;
     for trial in 0..TRIALS {
         let step_size = longest * SHORTER.powi(trial);
-        set(store, "log_step_size", step_size.ln());
+        set(look.store(), LOG_STEP_SIZE, step_size.ln());
         let mut worst = 0.0f64;
-        for batch in 0..batches {
-            run(program, store, batch)?;
-            let errors = output(program, "energy_error");
+        for batch in 0..look.batches() {
+            look.evaluate(batch)?;
+            let errors = look.output("energy_error");
             // What is not a number is worse than anything.
             let bad = |e: f64| if e.is_nan() { f64::INFINITY } else { e };
             worst = errors.iter().map(|e| bad(f64::from(*e))).fold(worst, f64::max);
@@ -70,10 +70,6 @@ fn set(store: &mut Store<f32>, name: &str, value: f64) {
     if let Some(tensor) = store.get_mut(name) {
         tensor.values.fill(value as f32);
     }
-}
-
-fn output<'a>(program: &'a Prepared<f32>, name: &str) -> &'a [f32] {
-    program.output(name).expect("the program has this output")
 }
 
 /// The first `α`, where so many numbers remain in part: a half for three steps of two dimensions.

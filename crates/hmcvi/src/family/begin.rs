@@ -1,0 +1,56 @@
+//! Let a family look at data before training begins.
+
+use hmcvi_graph::{Run, Store};
+
+use crate::device::{DeviceError, Prepared};
+
+/// A family that found no first values.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BeginError {
+    /// A program could not run.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// No step size is small enough.
+    #[error(
+        "even a step size of 1e-7 makes simulations diverge; check the data and `init_from`, or lower `chain.leapfrog_steps`"
+    )]
+    NoStepSize,
+}
+
+/// Evaluates what a [`Draw`](super::Draw) offers to look at, with parameters that may be changed between looks.
+pub struct FirstLook<'a> {
+    program: Prepared<f32>,
+    store: &'a mut Store<f32>,
+    runs: Vec<Run<'a, f32>>,
+}
+
+impl<'a> FirstLook<'a> {
+    /// A look with these parameters at some batches.
+    pub(crate) fn new(program: Prepared<f32>, store: &'a mut Store<f32>, runs: Vec<Run<'a, f32>>) -> Self {
+        FirstLook { program, store, runs }
+    }
+
+    /// Batches that can be looked at.
+    pub fn batches(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// The parameters.
+    pub fn store(&mut self) -> &mut Store<f32> {
+        self.store
+    }
+
+    /// Looks at a batch; [`output`](Self::output) has what was seen.
+    ///
+    /// # Errors
+    /// If the program cannot run.
+    pub fn evaluate(&mut self, batch: usize) -> Result<(), DeviceError> {
+        self.program.evaluate(self.store, &self.runs[batch])
+    }
+
+    /// What was seen last, row by row; nothing where the draw does not offer it.
+    pub fn output(&self, name: &str) -> &[f32] {
+        self.program.output(name).unwrap_or_default()
+    }
+}

@@ -1,0 +1,139 @@
+//! What training asks of a chain: the loss of every row, numbers that tell how it goes, and what a first look needs.
+
+use hmcvi_graph::{Expr, Shape};
+
+use super::begin::LOG_STEP_SIZE;
+use super::{Acceptance, Chain, Step};
+use crate::family::{Draw, Measure, Reported};
+
+/// Energy error, in nats, at which a simulation is no longer a simulation. Good ones stay below 1; those in between are
+/// few, but with derivatives large enough to spoil in a few updates what took many epochs.
+const UNSTABLE: f64 = 3.0;
+/// The most that an unstable simulation teaches, in nats for an e-fold of `ε² / M`.
+const LARGEST_PULL: f64 = 1000.0;
+
+impl<'g> From<Chain<'g>> for Draw<'g> {
+    fn from(chain: Chain<'g>) -> Self {
+        let has_steps = !chain.steps.is_empty();
+        Draw {
+            terms: chain.named_terms(),
+            bound: chain.terms.total(),
+            loss: chain.loss(),
+            path: chain.path(),
+            diverging: has_steps.then_some(chain.diverging),
+            measures: chain.measures(),
+            details: chain.details(),
+            held: vec![LOG_STEP_SIZE],
+            look: if has_steps { chain.look() } else { Vec::new() },
+            gaussian: chain.initial,
+            start: chain.start,
+            z: chain.end,
+            dropped: chain.dropped,
+            no_density: chain.no_density,
+            arrivals: chain.arrivals,
+        }
+    }
+}
+
+fn mean_of_columns(x: Expr<'_>) -> Expr<'_> {
+    x.sum_cols() * (1.0 / x.cols() as f64)
+}
+
+impl<'g> Chain<'g> {
+    fn accepts(&self) -> bool {
+        self.settings.acceptance != Acceptance::None
+    }
+
+    /// The terms that there are: without steps the first two, without an acceptance step all but the last.
+    fn named_terms(&self) -> Vec<(&'static str, Expr<'g>)> {
+        let count = match (self.steps.is_empty(), self.settings.acceptance) {
+            (true, _) => 2,
+            (false, Acceptance::None) => 5,
+            (false, _) => 6,
+        };
+        self.terms.named().into_iter().take(count).collect()
+    }
+
+    /// Where a simulation without acceptance step became unstable, the derivative of the bound grows exponentially with
+    /// its length and points anywhere; a few such rows outweigh all others by many orders of magnitude. They teach smaller
+    /// steps or larger masses, and for the rest what they would without HMC steps: an encoder that forgot them would make
+    /// more and more simulations unstable.
+    fn loss(&self) -> Option<Expr<'g>> {
+        let (false, Some(step_size), Some(kinetic), Some(first)) =
+            (self.accepts(), self.step_size, self.kinetic, self.steps.first())
+        else {
+            return None;
+        };
+        let bound = self.terms.total();
+        let graph = bound.graph();
+        let error = self.worst_energy_error();
+        let (unstable, largest) = (graph.constant(UNSTABLE), graph.constant(LARGEST_PULL));
+        // The error of a leapfrog path grows with the square of its step: so does what it teaches.
+        let pull = error.less(largest).select(error, LARGEST_PULL).stop_gradient();
+        let shorter = (mean_of_columns(step_size.log()) * 2.0 - mean_of_columns(kinetic.log_mass)) * pull;
+        let without_steps = first.before.log_density + self.terms.initial_entropy;
+        Some(error.less(unstable).select(-bound, shorter - without_steps))
+    }
+
+    /// The largest energy error of each row's simulations: infinite where one diverged or is not a number.
+    fn worst_energy_error(&self) -> Expr<'g> {
+        let zero = self.end.graph().constant(0.0);
+        let error = |step: &Step<'g>| {
+            let error = step.info.energy_error.abs();
+            error.is_finite().select(error, f64::INFINITY)
+        };
+        self.steps.iter().fold(zero, |worst, step| worst.max(error(step)))
+    }
+
+    fn path(&self) -> Vec<Expr<'g>> {
+        self.steps.iter().flat_map(|step| &step.info.trajectory.states[1..]).map(|state| state.z).collect()
+    }
+
+    fn measures(&self) -> Vec<Measure<'g>> {
+        let mut measures = Vec::new();
+        if self.accepts() {
+            let all = self.steps.iter().map(|s| s.info.accepted).reduce(|a, b| a + b);
+            let rate = all.map(|a| a * (1.0 / self.steps.len() as f64));
+            measures.extend(rate.map(|rate| Measure::mean("accepted", rate, "acceptance_rate")));
+        }
+        let step_size = self.step_size.map(mean_of_columns);
+        measures.extend(step_size.map(|size| Measure::mean("step_size", size, "step_size")));
+        measures.extend(self.alpha.map(|alpha| Measure::mean("alpha", alpha, "alpha")));
+        measures
+    }
+
+    /// How the simulations went: what an update does not need, and a look at validation rows can afford.
+    fn details(&self) -> Vec<Measure<'g>> {
+        let mut details = Vec::new();
+        if self.accepts() {
+            let accepted = |(t, step): (usize, &Step<'g>)| {
+                let name = format!("acceptance_rate_{}", t + 1);
+                Measure::mean(name.clone(), step.info.accepted, name)
+            };
+            details.extend(self.steps.iter().enumerate().map(accepted));
+        }
+        // Energies of diverged simulations are not numbers; the others are counted.
+        let error = self.steps.iter().map(|s| s.info.diverging.select(0.0, s.info.energy_error.abs()));
+        let simulated = self.steps.iter().map(|s| 1.0 - s.info.diverging).reduce(|a, b| a + b);
+        if let Some((error, simulated)) = error.reduce(|a, b| a + b).zip(simulated) {
+            let of = |sum: &'static str, value, reported| Measure { sum: sum.into(), value, reported };
+            details.push(of("energy_error", error, Reported::Per("simulated")));
+            details.push(of("simulated", simulated, Reported::No));
+        }
+        if let Some(kinetic) = self.kinetic {
+            let value = mean_of_columns(kinetic.log_mass);
+            details.push(Measure { sum: "log_mass".into(), value, reported: Reported::ExpMean("mass") });
+        }
+        details
+    }
+
+    /// What a first look at a chain needs: the largest energy error of each row's simulations, `[N, 1]`, infinite where one
+    /// diverged; log variances of the initial Gaussian and log masses, `[N, d]`.
+    fn look(&self) -> Vec<(&'static str, Expr<'g>)> {
+        let every_row = |x: Expr<'g>| x.broadcast_to(Shape::batch(x.cols()));
+        let error = ("energy_error", every_row(self.worst_energy_error()));
+        let mut look = vec![error, ("log_variance", every_row(self.initial.log_variance))];
+        look.extend(self.kinetic.map(|kinetic| ("log_mass", every_row(kinetic.log_mass))));
+        look
+    }
+}

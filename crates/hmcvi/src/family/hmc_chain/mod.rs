@@ -1,0 +1,74 @@
+//! Variational inference with HMC: the paper's section 4.
+//!
+//! [`Inference`] runs the forward chain from an initial Gaussian and forms the auxiliary lower bound
+//! (`eq:HMCVIAuxLowerBound`), with [`BoundTerms`] kept apart by name. [`HmcChain`] is the family: an encoder gives the
+//! Gaussian, [`begin`](Family::begin) finds first masses and a first step size.
+
+mod acceptance;
+mod begin;
+mod chain;
+mod learning;
+mod mass;
+mod reverse;
+mod settings;
+mod step_size;
+
+pub use chain::{BoundTerms, Chain, Entropies, Inference, Step};
+pub use settings::{Acceptance, ChainSettings, Mass, StepSize};
+
+use super::{BeginError, Draw, Family, FirstLook, Target};
+use crate::dist::Gaussian;
+use crate::nn::{Activation, Network};
+
+/// The paper's family: a diagonal Gaussian that an encoder gives, and a chain of HMC steps from there.
+#[derive(Clone, Debug)]
+pub struct HmcChain {
+    /// The chain.
+    pub settings: ChainSettings,
+    /// Sizes of the hidden layers of the encoder.
+    pub encoder: Vec<usize>,
+    /// Sizes of the hidden layers of reverse, mass, step-size and acceptance models.
+    pub hidden: Vec<usize>,
+    /// Activation of all of these.
+    pub activation: Activation,
+}
+
+impl HmcChain {
+    /// The chain for a target. It has more to tell than a [`Draw`].
+    pub fn chain<'g>(&self, target: &Target<'_, 'g>) -> Chain<'g> {
+        Inference {
+            parameters: target.parameters,
+            settings: self.settings,
+            potential: target.potential,
+            initial: self.gaussian(target),
+            context: target.context,
+            hidden: &self.hidden,
+            activation: self.activation,
+            entropies: Entropies::ClosedForm,
+        }
+        .run()
+    }
+}
+
+impl Family for HmcChain {
+    fn gaussian<'g>(&self, target: &Target<'_, 'g>) -> Gaussian<'g> {
+        let network = Network { name: "encoder", hidden: &self.encoder, activation: self.activation };
+        network.gaussian(target.parameters, target.context, target.potential.dimension())
+    }
+
+    fn draw<'g>(&self, target: &Target<'_, 'g>) -> Draw<'g> {
+        self.chain(target).into()
+    }
+
+    fn is_gaussian(&self) -> bool {
+        self.settings.hmc_steps == 0
+    }
+
+    fn begin(&self, look: &mut FirstLook<'_>) -> Result<Vec<(&'static str, f64)>, BeginError> {
+        if self.is_gaussian() {
+            return Ok(Vec::new());
+        }
+        let step_size = begin::find(look, self.settings)?.ok_or(BeginError::NoStepSize)?;
+        Ok(vec![("step_size", step_size)])
+    }
+}

@@ -1,0 +1,59 @@
+//! Families of posterior approximations: a draw, the named terms of its log weight, and how learning begins.
+//!
+//! A family sees a potential and a context, and nothing else of data or model. Its random streams and parameters are its
+//! own. Training and evaluation know it by the [`Draw`] that it gives.
+
+mod begin;
+mod draw;
+mod dropped;
+pub mod hmc_chain;
+
+use std::rc::Rc;
+
+use hmcvi_graph::Expr;
+
+pub use begin::{BeginError, FirstLook};
+pub use draw::{Arrival, Draw, Measure, Reported};
+pub use dropped::{Dropped, NotABound};
+pub use hmc_chain::{
+    Acceptance, BoundTerms, Chain, ChainSettings, Entropies, HmcChain, Inference, Mass, Step, StepSize,
+};
+
+use crate::dist::Gaussian;
+use crate::nn::Parameters;
+use crate::potential::Potential;
+
+/// What is to be approximated.
+#[derive(Clone, Copy)]
+pub struct Target<'a, 'g> {
+    /// Where learnt models keep their parameters.
+    pub parameters: &'a Rc<Parameters<'g>>,
+    /// `U(z) = -log p(x, z)`
+    pub potential: &'a Potential<'g>,
+    /// What may be looked at to guess `z`, `[N, any]`.
+    pub context: Expr<'g>,
+}
+
+/// A family of posterior approximations.
+pub trait Family: Send + Sync {
+    /// A Gaussian near the posterior: what draws begin with, and what importance sampling and annealing begin with.
+    fn gaussian<'g>(&self, target: &Target<'_, 'g>) -> Gaussian<'g>;
+
+    /// A draw for every row, with its bound. Draws of the Gaussian unless the family knows better.
+    fn draw<'g>(&self, target: &Target<'_, 'g>) -> Draw<'g> {
+        Draw::of_gaussian(self.gaussian(target), target)
+    }
+
+    /// Whether draws are those of the Gaussian.
+    fn is_gaussian(&self) -> bool {
+        true
+    }
+
+    /// Finds first values of its parameters by looking at some data, and returns what is worth recording of them by name.
+    ///
+    /// # Errors
+    /// If there are none to begin with.
+    fn begin(&self, _look: &mut FirstLook<'_>) -> Result<Vec<(&'static str, f64)>, BeginError> {
+        Ok(Vec::new())
+    }
+}

@@ -1,0 +1,76 @@
+//! Put a model and a family together: all that training and evaluation know of either.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use hmcvi_graph::{Expr, Graph, Real, Store};
+
+use crate::config::RunSpec;
+use crate::dist::Gaussian;
+use crate::family::{Draw, Family, HmcChain, Target};
+use crate::model::{Model, Vae};
+use crate::nn::{Activation, Parameters};
+
+/// A model, and the family that approximates its posteriors.
+#[derive(Clone)]
+pub struct Problem {
+    /// The model.
+    pub model: Arc<dyn Model>,
+    /// The family.
+    pub family: Arc<dyn Family>,
+}
+
+impl Problem {
+    /// Any model with any family.
+    pub fn new(model: impl Model + 'static, family: impl Family + 'static) -> Self {
+        Problem { model: Arc::new(model), family: Arc::new(family) }
+    }
+
+    /// The auto-encoder and the chain that a run describes, for rows with so many columns.
+    pub fn of_run(spec: &RunSpec, columns: usize) -> Self {
+        let hidden = spec.model.hidden.clone();
+        let family =
+            HmcChain { settings: spec.chain, encoder: hidden.clone(), hidden, activation: Activation::Relu };
+        Problem::new(Vae { settings: spec.model.clone(), columns }, family)
+    }
+
+    /// Hands what is to be approximated for rows `x` to `look`.
+    fn with_target<'g, R>(
+        &self,
+        parameters: &Rc<Parameters<'g>>,
+        x: Expr<'g>,
+        look: impl FnOnce(&Target<'_, 'g>) -> R,
+    ) -> R {
+        let potential = self.model.potential(parameters, x);
+        look(&Target { parameters, potential: &potential, context: self.model.context(parameters, x) })
+    }
+
+    /// A draw for rows `x`, with its bound.
+    pub fn infer<'g>(&self, parameters: &Rc<Parameters<'g>>, x: Expr<'g>) -> Draw<'g> {
+        self.with_target(parameters, x, |target| self.family.draw(target))
+    }
+
+    /// The family's Gaussian for rows `x`.
+    pub fn gaussian<'g>(&self, parameters: &Rc<Parameters<'g>>, x: Expr<'g>) -> Gaussian<'g> {
+        self.with_target(parameters, x, |target| self.family.gaussian(target))
+    }
+
+    /// First values of all parameters, before the family looks at data.
+    pub fn initial_values<T: Real>(&self, seed: u64) -> Store<T> {
+        let graph = Graph::new();
+        let parameters = Rc::new(Parameters::new(&graph));
+        self.infer(&parameters, graph.batch_input("x", self.model.observed()));
+        parameters.initial_values(seed)
+    }
+
+    /// Names of the parameters that the problem has whatever comes after the Gaussian: those of a plain auto-encoder.
+    pub fn plain_parameters(&self) -> Vec<String> {
+        let graph = Graph::new();
+        let parameters = Rc::new(Parameters::new(&graph));
+        let x = graph.batch_input("x", self.model.observed());
+        self.with_target(&parameters, x, |target| {
+            target.potential.log_density(self.family.gaussian(target).mean);
+        });
+        parameters.all().into_iter().map(|(name, _)| name).collect()
+    }
+}
