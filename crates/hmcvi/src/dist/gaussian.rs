@@ -37,6 +37,12 @@ impl<'g> Gaussian<'g> {
         -((square + self.log_variance).sum_cols() * 0.5 + d * HALF_LOG_TWO_PI)
     }
 
+    /// Log density of every value.
+    pub fn log_prob_terms(&self, x: Expr<'g>) -> Expr<'g> {
+        let square = (x - self.mean).square() * (-self.log_variance).exp();
+        -((square + self.log_variance) * 0.5 + HALF_LOG_TWO_PI)
+    }
+
     /// Entropy, `½ Σ (log σ² + 1 + log 2π)`.
     pub fn entropy(&self) -> Expr<'g> {
         let d = self.dimension() as f64;

@@ -1,5 +1,6 @@
 //! Models: data becomes named latent sites and named terms of `log p(x, z)`. A model knows no inference.
 
+pub mod likelihood;
 mod vae;
 
 use std::ops::Range;

@@ -152,9 +152,6 @@ mod tests {
         assert_eq!(parameters.count(), 8);
         let both: Store<f32> = parameters.initial_values(7);
         assert_eq!(both.get("mean").expect("stored").values, [1.5, -2.0]);
-        assert_eq!(
-            alone.get("weight").expect("stored").values,
-            both.get("weight").expect("stored").values
-        );
+        assert_eq!(alone.get("weight").expect("stored").values, both.get("weight").expect("stored").values);
     }
 }
