@@ -148,7 +148,7 @@ pub(crate) struct Network {
 impl Network {
     /// Height and width of its images.
     pub(crate) fn image_shape(&self) -> Result<[usize; 2], Failure> {
-        let pixels = self.spec.model.pixels(&self.checkpoint.store).ok_or_else(|| {
+        let pixels = self.spec.model.columns(&self.checkpoint.store).ok_or_else(|| {
             Failure::Other(
                 "the checkpoint has no decoder with the layers of config.toml: was one of them changed?"
                     .into(),

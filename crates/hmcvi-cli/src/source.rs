@@ -99,7 +99,7 @@ fn open_other(context: &Context, spec: &mut RunSpec) -> Result<Dataset, Failure>
 
 /// Refuses images of another size than those of the model.
 pub(crate) fn check_size(spec: &RunSpec, checkpoint: &Checkpoint, data: &Dataset) -> Result<(), Failure> {
-    let (images, pixels) = (data.train(), spec.model.pixels(&checkpoint.store));
+    let (images, pixels) = (data.train(), spec.model.columns(&checkpoint.store));
     let Some(pixels) = pixels.filter(|&pixels| pixels != images.pixels()) else { return Ok(()) };
     let side = pixels.isqrt();
     let takes = if side * side == pixels { format!("{side}x{side}") } else { format!("{pixels} pixels") };

@@ -7,9 +7,10 @@ use hmcvi_graph::{Expr, Graph, Real, Store};
 
 use crate::config::RunSpec;
 use crate::dist::Gaussian;
-use crate::family::{Draw, Family, HmcChain, Target};
+use crate::family::{Draw, Family, HmcChain, Measure, Reported, Target};
+use crate::model::likelihood::ColumnStatistics;
 use crate::model::{Model, Vae};
-use crate::nn::{Activation, Parameters};
+use crate::nn::Parameters;
 
 /// A model, and the family that approximates its posteriors.
 #[derive(Clone)]
@@ -28,10 +29,22 @@ impl Problem {
 
     /// The auto-encoder and the chain that a run describes, for rows with so many columns.
     pub fn of_run(spec: &RunSpec, columns: usize) -> Self {
-        let hidden = spec.model.hidden.clone();
-        let family =
-            HmcChain { settings: spec.chain, encoder: hidden.clone(), hidden, activation: Activation::Relu };
-        Problem::new(Vae { settings: spec.model.clone(), columns }, family)
+        Problem::of_settings(spec, columns, None)
+    }
+
+    /// The same with what is known of the columns of the training data.
+    pub fn of_training(spec: &RunSpec, columns: usize, statistics: ColumnStatistics) -> Self {
+        Problem::of_settings(spec, columns, Some(statistics))
+    }
+
+    fn of_settings(spec: &RunSpec, columns: usize, statistics: Option<ColumnStatistics>) -> Self {
+        let family = HmcChain {
+            settings: spec.chain,
+            encoder: spec.model.encoder_layers().to_vec(),
+            hidden: spec.model.hidden.clone(),
+            activation: spec.model.encoder_activation,
+        };
+        Problem::new(Vae::new(&spec.model, columns, statistics), family)
     }
 
     /// Hands what is to be approximated for rows `x` to `look`.
@@ -47,7 +60,17 @@ impl Problem {
 
     /// A draw for rows `x`, with its bound.
     pub fn infer<'g>(&self, parameters: &Rc<Parameters<'g>>, x: Expr<'g>) -> Draw<'g> {
-        self.with_target(parameters, x, |target| self.family.draw(target))
+        self.with_target(parameters, x, |target| {
+            let mut draw = self.family.draw(target);
+            let counts = draw.counts();
+            let named = target.potential.named_terms(draw.z).into_iter();
+            draw.details.extend(named.map(|(name, term)| Measure {
+                sum: name.into(),
+                value: counts.select(term, 0.0),
+                reported: Reported::Per("count"),
+            }));
+            draw
+        })
     }
 
     /// The family's Gaussian for rows `x`.
@@ -71,6 +94,6 @@ impl Problem {
         self.with_target(&parameters, x, |target| {
             target.potential.log_density(self.family.gaussian(target).mean);
         });
-        parameters.all().into_iter().map(|(name, _)| name).collect()
+        parameters.names()
     }
 }

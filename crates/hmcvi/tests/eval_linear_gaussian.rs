@@ -7,7 +7,7 @@ use std::rc::Rc;
 use common::{STANDARD_ERRORS, normals};
 use hmcvi::Problem;
 use hmcvi::device::Device;
-use hmcvi::dist::Gaussian;
+use hmcvi::dist::{Gaussian, RandomSource};
 use hmcvi::eval::{
     Annealer, AnnealingOptions, AnnealingSchedule, AnnealingStart, ImportanceSampler, PosteriorOptions,
     PosteriorSampler, Proposal, estimate, log_mean_exp, sandwich, simulate,
@@ -16,7 +16,6 @@ use hmcvi::family::{Family, Target};
 use hmcvi::model::{Simulator, Site};
 use hmcvi::nn::Parameters;
 use hmcvi::potential::{LinearGaussian, Potential};
-use hmcvi_graph::random::{self, Key};
 use hmcvi_graph::{Expr, Graph, Store};
 
 const LATENT: usize = 10;
@@ -83,9 +82,8 @@ impl Simulator for Model {
         z.matmul(z.graph().constant_matrix(LATENT, OBSERVED, &self.weights))
     }
 
-    fn draw(&self, decoded: &[f32], key: Key, x: &mut [f32]) {
-        random::normal(key, x);
-        x.iter_mut().zip(decoded).for_each(|(x, mean)| *x = mean + NOISE as f32 * *x);
+    fn draw(&self, decoded: &[f32], source: &mut RandomSource, x: &mut [f32]) {
+        x.iter_mut().zip(decoded).for_each(|(x, mean)| *x = mean + (NOISE * source.normal()) as f32);
     }
 }
 

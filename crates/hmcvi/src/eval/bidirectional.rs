@@ -15,6 +15,7 @@ use super::EvalError;
 use super::annealing::{Annealer, Watch};
 use super::weights::log_mean_exp;
 use crate::device::Device;
+use crate::dist::RandomSource;
 use crate::nn::Parameters;
 use crate::problem::Problem;
 
@@ -65,8 +66,11 @@ pub fn simulate<T: Real>(
     let mut row = vec![0f32; model.observed()];
     let mut x = Vec::with_capacity(points * row.len());
     for (i, decoded) in narrow.chunks(decoded.cols()).enumerate() {
-        let key = Key { seed, stream: STREAM_DATA, step: 0, row: i as u32 };
-        simulator.draw(decoded, key, &mut row);
+        simulator.draw(
+            decoded,
+            &mut RandomSource::new(Key { seed, stream: STREAM_DATA, step: 0, row: i as u32 }),
+            &mut row,
+        );
         x.extend(row.iter().map(|v| T::from_f64(f64::from(*v))));
     }
     Ok(Simulated { z: output("z").to_vec(), x })

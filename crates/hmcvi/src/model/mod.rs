@@ -6,12 +6,11 @@ mod vae;
 use std::ops::Range;
 use std::rc::Rc;
 
-use hmcvi_graph::random::Key;
 use hmcvi_graph::{Expr, Graph};
 
 pub use vae::{Vae, VaeSettings};
 
-use crate::dist::Gaussian;
+use crate::dist::{Gaussian, RandomSource};
 use crate::nn::Parameters;
 use crate::potential::Potential;
 
@@ -66,8 +65,8 @@ pub trait Simulator {
         self.mean(parameters, z)
     }
 
-    /// A row `x` from what was decoded for it, with draws that the key gives.
-    fn draw(&self, decoded: &[f32], key: Key, x: &mut [f32]);
+    /// Draws a row `x` from what was decoded for it.
+    fn draw(&self, decoded: &[f32], source: &mut RandomSource, x: &mut [f32]);
 
     /// `l(z)` `[N, columns of x]` and `c(z)` `[N, 1]`, where `log p(x | z)` is `x · l(z) + c(z)`.
     fn linear<'g>(&self, _parameters: &Rc<Parameters<'g>>, _z: Expr<'g>) -> Option<(Expr<'g>, Expr<'g>)> {

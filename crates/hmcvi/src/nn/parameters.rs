@@ -79,6 +79,11 @@ impl<'g> Parameters<'g> {
         list.iter().filter(|p| p.trained).map(|p| (p.name.clone(), p.value)).collect()
     }
 
+    /// Names of all parameters, trained and fixed.
+    pub fn names(&self) -> Vec<String> {
+        self.list.borrow().iter().map(|p| p.name.clone()).collect()
+    }
+
     /// Number of values of all parameters together, trained and fixed.
     pub fn count(&self) -> u64 {
         self.list.borrow().iter().map(|p| (rows(p.value) * p.value.cols()) as u64).sum()

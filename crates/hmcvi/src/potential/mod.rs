@@ -19,10 +19,13 @@ pub struct Potential<'g> {
     log_density: Function<'g>,
     force: Function<'g>,
     terms: Function<'g>,
+    named: Named<'g>,
 }
 
 /// An expression of `z`.
 type Function<'g> = Rc<dyn Fn(Expr<'g>) -> Expr<'g> + 'g>;
+/// Expressions of `z` by name.
+type Named<'g> = Rc<dyn Fn(Expr<'g>) -> Vec<(&'static str, Expr<'g>)> + 'g>;
 
 impl<'g> Potential<'g> {
     /// The potential of a log density `log p(x, z)`, written as an expression of `z` `[N, dimension]`
@@ -31,7 +34,23 @@ impl<'g> Potential<'g> {
         let log_density: Function<'g> = Rc::new(log_density);
         let (density, terms) = (log_density.clone(), log_density.clone());
         let force = Rc::new(move |z: Expr<'g>| z.graph().row_grad(density(z), z));
-        Potential { dimension, log_density, force, terms }
+        Potential { dimension, log_density, force, terms, named: Rc::new(|_| Vec::new()) }
+    }
+
+    /// The potential of a log density that is the sum of all columns of some named terms `[N, any]`. Differences of
+    /// energies are formed column by column: subtracting large sums would lose what is small.
+    pub fn from_terms(
+        dimension: usize,
+        terms: impl Fn(Expr<'g>) -> Vec<(&'static str, Expr<'g>)> + 'g,
+    ) -> Self {
+        let of_row = |x: Expr<'g>| if x.cols() == 1 { x } else { x.sum_cols() };
+        let terms = Rc::new(terms);
+        let (density, columns) = (terms.clone(), terms.clone());
+        let sum = move |z| density(z).into_iter().map(|(_, x)| of_row(x)).reduce(|a, b| a + b);
+        let named = move |z| terms(z).into_iter().map(|(name, x)| (name, of_row(x))).collect();
+        let columns = move |z| Expr::concat_cols(&columns(z).into_iter().map(|(_, x)| x).collect::<Vec<_>>());
+        let potential = Potential::from_expression(dimension, move |z| sum(z).expect("there are terms"));
+        Potential { terms: Rc::new(columns), named: Rc::new(named), ..potential }
     }
 
     /// The same potential with the terms `[N, any]` that its log density is the sum of. Differences of energies are then
@@ -59,6 +78,7 @@ impl<'g> Potential<'g> {
             force: mixed(&f.force, &g.force),
             // Terms of the two are not of one kind; the sums have to do.
             terms: mixed(&f.log_density, &g.log_density),
+            named: Rc::new(|_| Vec::new()),
         }
     }
 
@@ -75,6 +95,11 @@ impl<'g> Potential<'g> {
     /// Terms of `log p(x, z)`, `[N, any]`.
     pub fn terms(&self, z: Expr<'g>) -> Expr<'g> {
         (self.terms)(z)
+    }
+
+    /// The named terms of `log p(x, z)`, `[N, 1]` each; none where it has no names.
+    pub fn named_terms(&self, z: Expr<'g>) -> Vec<(&'static str, Expr<'g>)> {
+        (self.named)(z)
     }
 
     /// `U(z) = -log p(x, z)` of every row.

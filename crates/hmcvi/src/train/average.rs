@@ -36,8 +36,8 @@ pub(super) fn averaging_program(
 }
 
 /// Adds averages, where there are none yet, that are the parameters themselves.
-pub(super) fn add_averages<T: Real>(store: &mut Store<T>, parameters: &[(String, Expr<'_>)]) {
-    for (name, _) in parameters {
+pub(super) fn add_averages<T: Real>(store: &mut Store<T>, parameters: &[String]) {
+    for name in parameters {
         let average = format!("{PREFIX}{name}");
         let (None, Some(tensor)) = (store.get(&average), store.get(name)) else { continue };
         let (rows, cols, values) = (tensor.rows, tensor.cols, tensor.values.clone());

@@ -191,7 +191,7 @@ fn first_state(
         Beginning::Checkpoint(found) => store = same_shapes(&store, averaged(&found))?,
     }
     if training.has_averages() {
-        add_averages(&mut store, objective.parameters());
+        add_averages(&mut store, &parameters.names());
     }
     Ok((store, begun))
 }

@@ -17,6 +17,10 @@ impl Likelihood for Bernoulli {
         Box::new(dist::Bernoulli { logits: decoded })
     }
 
+    fn linear<'g>(&self, logits: Expr<'g>) -> Option<(Expr<'g>, Expr<'g>)> {
+        Some((logits, -logits.softplus().sum_cols()))
+    }
+
     fn sample(&self, _: &LikelihoodSettings, logits: &[f32], source: &mut RandomSource, x: &mut [f32]) {
         for (x, &logit) in x.iter_mut().zip(logits) {
             let probability = 1.0 / (1.0 + (-f64::from(logit)).exp());

@@ -45,6 +45,11 @@ pub trait Likelihood: Send + Sync {
         x: Option<Expr<'g>>,
     ) -> Box<dyn Observed<'g> + 'g>;
 
+    /// `l` and `c` such that `log p(x | z)` is `x · l + c`, where it is.
+    fn linear<'g>(&self, _decoded: Expr<'g>) -> Option<(Expr<'g>, Expr<'g>)> {
+        None
+    }
+
     /// Draws one row, given the values of [`Observed::parameters`] for it.
     fn sample(
         &self,
