@@ -4,6 +4,10 @@ use serde_json::{Map, Value};
 
 use super::error::ConfigError;
 
+/// The JSON Schema of all settings. Types, ranges, defaults and meanings stand beside the settings themselves; from
+/// there a test writes this file, so that only tests build what derives it.
+pub(super) const SCHEMA: &str = include_str!("schema.json");
+
 /// What settings may contain.
 pub(super) struct Schema(Value);
 
@@ -186,4 +190,24 @@ fn range(node: &Value) -> String {
     let high =
         most.map(|m| format!("at most {m}")).or(limit("exclusiveMaximum").map(|m| format!("below {m}")));
     format!("{} and {}", low.unwrap_or_default(), high.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SCHEMA;
+    use crate::config::RunSpec;
+
+    #[test]
+    fn the_schema_is_that_of_the_settings() {
+        let mut found = serde_json::to_string_pretty(&schemars::schema_for!(RunSpec).to_value())
+            .expect("a schema is JSON");
+        found.push('\n');
+        if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
+            let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/config/schema.json");
+            std::fs::write(file, &found).expect("the file can be written");
+            return;
+        }
+        let again = "UPDATE_SNAPSHOTS=1 cargo test -p hmcvi --lib the_schema_is_that_of_the_settings";
+        assert_eq!(found, SCHEMA, "settings have changed: `{again}` writes their schema anew");
+    }
 }

@@ -2,19 +2,19 @@
 
 use std::path::PathBuf;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::error::ConfigError;
-use super::schema::Schema;
+use super::schema::{SCHEMA, Schema};
 use crate::data::{Binarisation, Dataset, Kind, Observation, PixelScale, Splitting};
 use crate::family::ChainSettings;
 use crate::model::VaeSettings;
 use crate::train::{Adam, Schedule};
 
 /// The complete description of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct RunSpec {
     /// Row of the paper's table that these settings are based on.
@@ -49,7 +49,8 @@ impl Default for RunSpec {
 }
 
 /// How images become data.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct DataSettings {
     /// `embedded`, or a folder or file.
@@ -64,7 +65,7 @@ pub struct DataSettings {
     /// A pixel's probability is its byte divided by this, 256 (the paper's) or 255.
     pub pixel_scale: PixelScale,
     /// Fixed draws of the validation and test images.
-    #[schemars(range(min = 1, max = 1000))]
+    #[cfg_attr(test, schemars(range(min = 1, max = 1000)))]
     pub evaluation_draws: usize,
     /// Number of images to use of each split; 0 for all.
     pub limit: usize,
@@ -112,29 +113,30 @@ impl DataSettings {
 }
 
 /// How the model is trained.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct TrainSettings {
     /// Passes through the training images.
-    #[schemars(range(min = 1, max = 10_000_000))]
+    #[cfg_attr(test, schemars(range(min = 1, max = 10_000_000)))]
     pub epochs: usize,
     /// Images in each update.
-    #[schemars(range(min = 1, max = 1_000_000))]
+    #[cfg_attr(test, schemars(range(min = 1, max = 1_000_000)))]
     pub batch: usize,
     /// Learning rate over the course of training.
     pub learning_rate: Schedule,
     /// Settings of Adam.
     pub adam: Adam,
     /// Share of the epochs so far over which the parameters are averaged; 0 for those of the last epoch alone.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[cfg_attr(test, schemars(range(min = 0.0, max = 1.0)))]
     pub average: f64,
     /// Number of first epochs in which the chain's step size stays at its initial value.
     pub hold_step_size: usize,
     /// Epochs between evaluations on the validation images.
-    #[schemars(range(min = 1, max = 10_000_000))]
+    #[cfg_attr(test, schemars(range(min = 1, max = 10_000_000)))]
     pub validate_every: usize,
     /// Seconds between checkpoints, also within epochs; 0 for one after every epoch.
-    #[schemars(range(min = 0.0, max = 86_400.0))]
+    #[cfg_attr(test, schemars(range(min = 0.0, max = 86_400.0)))]
     pub save_seconds: f64,
     /// Whether to write the metrics for TensorBoard too.
     pub tensorboard: bool,
@@ -161,11 +163,12 @@ impl Default for TrainSettings {
 }
 
 /// How a trained model is evaluated.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct EvalSettings {
     /// Importance samples per image.
-    #[schemars(range(min = 1, max = 1_000_000_000))]
+    #[cfg_attr(test, schemars(range(min = 1, max = 1_000_000_000)))]
     pub importance_samples: usize,
     /// Seed of the evaluation's draws.
     pub seed: u64,
@@ -216,7 +219,7 @@ impl RunSpec {
 
     /// What a description may contain, as JSON Schema: names, types, ranges, defaults and meanings.
     pub fn json_schema() -> Value {
-        schemars::schema_for!(RunSpec).to_value()
+        serde_json::from_str(SCHEMA).expect("a test keeps it valid")
     }
 
     /// The settings as TOML, complete.

@@ -3,13 +3,13 @@
 //! Training binarises inside its compiled program. The functions here are the reference for that, and serve
 //! tests and figures.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::error::DataError;
 
 /// How a pixel becomes the value that a model sees.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Binarisation {
     /// The probability itself, a grey value.
@@ -25,9 +25,10 @@ pub enum Binarisation {
 ///
 /// The paper divides by 256, most others by 255. This alone moves the negative log-likelihood of MNIST by the
 /// better part of a nat, so it is recorded with every result.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(try_from = "u16", into = "u16")]
-#[schemars(extend("enum" = [256, 255]))]
+#[cfg_attr(test, schemars(extend("enum" = [256, 255])))]
 pub enum PixelScale {
     /// From 0 to 255/256.
     #[default]

@@ -1,6 +1,5 @@
 //! Say what the values of a data set stand for, by what was asked for or by the values themselves.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::error::DataError;
@@ -8,7 +7,8 @@ use super::remark::{About, Remark};
 use super::split::{Dataset, Split};
 
 /// What values are taken for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Kind {

@@ -7,14 +7,14 @@
 use std::collections::BTreeSet;
 
 use hmcvi_graph::random::{self, Key};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::images::Images;
 use super::remark::{About, Remark};
 
 /// Which of the training images are taken for validation and test.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Splitting {

@@ -4,7 +4,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use hmcvi_graph::{Expr, Store};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::likelihood::{ColumnStatistics, Columns, LikelihoodKind, LikelihoodSettings, Observed, Scale};
@@ -14,22 +13,23 @@ use crate::nn::{Activation, Network, Parameters};
 use crate::potential::Potential;
 
 /// Sizes and choices of a variational auto-encoder.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct VaeSettings {
     /// Dimensions of the latent space.
-    #[schemars(range(min = 1, max = 4096))]
+    #[cfg_attr(test, schemars(range(min = 1, max = 4096)))]
     pub latent: usize,
     /// Sizes of the hidden layers of decoder, encoder and reverse models.
-    #[schemars(length(max = 64), inner(range(min = 1, max = 65536)))]
+    #[cfg_attr(test, schemars(length(max = 64), inner(range(min = 1, max = 65536))))]
     pub hidden: Vec<usize>,
     /// Sizes of the decoder's hidden layers, where they are others.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 64), inner(range(min = 1, max = 65536)))]
+    #[cfg_attr(test, schemars(length(max = 64), inner(range(min = 1, max = 65536))))]
     pub decoder_hidden: Option<Vec<usize>>,
     /// Sizes of the encoder's hidden layers, where they are others.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 64), inner(range(min = 1, max = 65536)))]
+    #[cfg_attr(test, schemars(length(max = 64), inner(range(min = 1, max = 65536))))]
     pub encoder_hidden: Option<Vec<usize>>,
     /// Activation of the decoder's hidden layers. Energies should be smooth.
     pub decoder_activation: Activation,
@@ -44,10 +44,10 @@ pub struct VaeSettings {
     /// Standard deviations of real numbers around what the decoder gives.
     pub scale: Scale,
     /// The share of each column's standard deviation that `scale = "fixed"` takes.
-    #[schemars(range(min = 0.000_001, max = 1_000_000.0))]
+    #[cfg_attr(test, schemars(range(min = 0.000_001, max = 1_000_000.0)))]
     pub fixed_scale: f64,
     /// Numbers of classes of the categorical variables, in the order of their columns; empty for one variable.
-    #[schemars(length(max = 65536), inner(range(min = 2, max = 65536)))]
+    #[cfg_attr(test, schemars(length(max = 65536), inner(range(min = 2, max = 65536))))]
     pub groups: Vec<usize>,
 }
 

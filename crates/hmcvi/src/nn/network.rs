@@ -1,14 +1,14 @@
 //! Stack fully connected layers.
 
 use hmcvi_graph::Expr;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Initial, Parameters};
 use crate::dist::Gaussian;
 
 /// Activation function of hidden layers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Activation {
     /// `max(0, x)`

@@ -1,10 +1,10 @@
 //! Say how large the steps of training are as it goes on.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How the learning rate goes from its first to its last value.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ScheduleKind {
     /// It stays at its first value.
@@ -19,20 +19,21 @@ pub enum ScheduleKind {
 }
 
 /// Learning rate over the course of training.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Schedule {
     /// Rate at the beginning.
-    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0))]
+    #[cfg_attr(test, schemars(range(max = 1.0), extend("exclusiveMinimum" = 0)))]
     pub first: f64,
     /// Rate at the end.
-    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0))]
+    #[cfg_attr(test, schemars(range(max = 1.0), extend("exclusiveMinimum" = 0)))]
     pub last: f64,
     /// The way between.
     pub kind: ScheduleKind,
     /// Share of the training, from its beginning, in which the rate rises from 0 to what it would be otherwise. Large rates at
     /// the beginning cost latent dimensions.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[cfg_attr(test, schemars(range(min = 0.0, max = 1.0)))]
     pub warm_up: f64,
 }
 

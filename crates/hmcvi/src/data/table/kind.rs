@@ -1,12 +1,11 @@
 //! Say what the values of a table stand for, by what was asked for or by the values themselves, and why.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::summary::Overview;
 
 /// What values are taken for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Kind {

@@ -1,10 +1,10 @@
 //! Name the choices of an inference chain.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The diagonal of the momentum covariance `M` (`sec:MassMatrixChoice`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Mass {
     /// All ones.
@@ -18,7 +18,8 @@ pub enum Mass {
 
 /// The Metropolis step inside the bound, and the model of its reverse probability
 /// (`sec:TransDensitiesWithAcceptReverse`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Acceptance {
     /// No acceptance step: all proposals are taken.
@@ -31,7 +32,8 @@ pub enum Acceptance {
 }
 
 /// The leapfrog step size.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum StepSize {
     /// One learnt number.
@@ -44,14 +46,15 @@ pub enum StepSize {
 }
 
 /// The HMC chain that improves the posterior approximation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct ChainSettings {
     /// HMC steps `T`; 0 for plain variational inference.
-    #[schemars(range(max = 1000))]
+    #[cfg_attr(test, schemars(range(max = 1000)))]
     pub hmc_steps: usize,
     /// Leapfrog steps in each HMC step.
-    #[schemars(range(max = 1000))]
+    #[cfg_attr(test, schemars(range(max = 1000)))]
     pub leapfrog_steps: usize,
     /// Partial momentum updates with a learnt `α`, from the second HMC step on.
     pub partial_momentum: bool,

@@ -15,7 +15,6 @@ mod statistics;
 mod zero_inflated_negative_binomial;
 
 use hmcvi_graph::Expr;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use columns::Columns;
@@ -94,7 +93,8 @@ pub trait Observed<'g> {
 macro_rules! likelihoods {
     ($($(#[$meta:meta])* $name:ident => $likelihood:path;)*) => {
         /// How data follow from what a decoder gives.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
         #[serde(rename_all = "kebab-case")]
         #[non_exhaustive]
         pub enum LikelihoodKind {

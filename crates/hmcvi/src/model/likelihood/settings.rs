@@ -1,10 +1,10 @@
 //! Name the choices that likelihoods leave to users.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Where the standard deviations of a Gaussian likelihood come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
     /// Learnt, one for each column.
@@ -17,7 +17,8 @@ pub enum Scale {
 }
 
 /// Choices of likelihoods; each looks at its own.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct LikelihoodSettings {
     /// Whether counts take the sum of their row as given and model its shares.
@@ -25,10 +26,10 @@ pub struct LikelihoodSettings {
     /// Standard deviations of real numbers around what the decoder gives.
     pub scale: Scale,
     /// The share of each column's standard deviation that `scale = "fixed"` takes.
-    #[schemars(range(min = 0.000_001, max = 1_000_000.0))]
+    #[cfg_attr(test, schemars(range(min = 0.000_001, max = 1_000_000.0)))]
     pub fixed_scale: f64,
     /// Numbers of classes of the categorical variables, in the order of their columns; empty for one variable.
-    #[schemars(length(max = 65536), inner(range(min = 2, max = 65536)))]
+    #[cfg_attr(test, schemars(length(max = 65536), inner(range(min = 2, max = 65536))))]
     pub groups: Vec<usize>,
 }
 
