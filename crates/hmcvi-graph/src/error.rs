@@ -141,6 +141,11 @@ pub enum RunError {
         /// Shape found.
         found: [usize; 2],
     },
+    /// A tensor whose name has another meaning in files.
+    #[error(
+        "a tensor cannot be called `{0}`, which is where the safetensors format keeps text; give it another name"
+    )]
+    ReservedName(String),
     /// A tensor file that cannot be read.
     #[error("cannot read tensors: {0}")]
     Format(String),

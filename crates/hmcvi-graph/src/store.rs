@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use half::f16;
-use safetensors::tensor::{Dtype, SafeTensors, TensorView};
-
 use crate::error::RunError;
+use crate::half;
 use crate::real::Real;
+use crate::safetensors::{self, Precision};
 
 /// A matrix of values, row by row.
 #[derive(Clone, Debug, PartialEq)]
@@ -134,47 +133,38 @@ impl<T: Real> Store<T> {
     /// All tensors in the safetensors format, with the store's own precision, and text beside them.
     pub fn to_safetensors(&self, metadata: &BTreeMap<String, String>) -> Result<Vec<u8>, RunError> {
         let narrow = size_of::<T>() == size_of::<f32>();
-        self.serialize(if narrow { Dtype::F32 } else { Dtype::F64 }, metadata)
+        self.serialize(if narrow { Precision::F32 } else { Precision::F64 }, metadata)
     }
 
     /// All tensors in the safetensors format with half precision: to be shipped, not to be trained on.
     pub fn to_half_safetensors(&self, metadata: &BTreeMap<String, String>) -> Result<Vec<u8>, RunError> {
-        self.serialize(Dtype::F16, metadata)
+        self.serialize(Precision::F16, metadata)
     }
 
-    fn serialize(&self, dtype: Dtype, metadata: &BTreeMap<String, String>) -> Result<Vec<u8>, RunError> {
-        let bytes = |t: &Tensor<T>| -> Vec<u8> {
-            let each = t.values.iter().map(|x| x.to_f64());
-            match dtype {
-                Dtype::F16 => each.flat_map(|x| f16::from_f64(x).to_le_bytes()).collect(),
-                Dtype::F32 => each.flat_map(|x| (x as f32).to_le_bytes()).collect(),
-                _ => each.flat_map(f64::to_le_bytes).collect(),
-            }
-        };
-        let data: Vec<_> = self.tensors.iter().map(|(name, t)| (name, t, bytes(t))).collect();
-        let format = |e: safetensors::SafeTensorError| RunError::Format(e.to_string());
-        let views = data
-            .iter()
-            .map(|(name, t, bytes)| Ok((*name, TensorView::new(dtype, vec![t.rows, t.cols], bytes)?)))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(format)?;
-        let metadata: std::collections::HashMap<_, _> =
-            metadata.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
-        // An empty header entry is not read back by all versions of the format.
-        let metadata = (!metadata.is_empty()).then_some(metadata);
-        safetensors::serialize(views, metadata).map_err(format)
+    fn serialize(
+        &self,
+        precision: Precision,
+        metadata: &BTreeMap<String, String>,
+    ) -> Result<Vec<u8>, RunError> {
+        let matrices = self.iter().map(|(name, tensor)| (name, [tensor.rows, tensor.cols]));
+        let mut bytes = safetensors::begin(precision, matrices, metadata)?;
+        let values = self.tensors.values().flat_map(|tensor| &tensor.values).map(|x| x.to_f64());
+        match precision {
+            Precision::F16 => bytes.extend(values.flat_map(|x| half::from_f64(x).to_le_bytes())),
+            Precision::F32 => bytes.extend(values.flat_map(|x| (x as f32).to_le_bytes())),
+            Precision::F64 => bytes.extend(values.flat_map(f64::to_le_bytes)),
+        }
+        Ok(bytes)
     }
 
     /// Tensors and text from the safetensors format. f16, f32 and f64 tensors with one or two
     /// dimensions are accepted; a vector becomes a single row.
     pub fn from_safetensors(bytes: &[u8]) -> Result<(Self, BTreeMap<String, String>), RunError> {
-        let format = |e: safetensors::SafeTensorError| RunError::Format(e.to_string());
-        let (_, header) = SafeTensors::read_metadata(bytes).map_err(format)?;
-        let metadata = header.metadata().iter().flatten().map(|(k, v)| (k.clone(), v.clone())).collect();
-        let file = SafeTensors::deserialize(bytes).map_err(format)?;
+        let (tensors, metadata) = safetensors::read(bytes)?;
         let mut store = Store::new();
-        for (name, view) in file.tensors() {
-            let (rows, cols) = match *view.shape() {
+        for view in tensors {
+            let (name, data) = (&view.name, view.values);
+            let (rows, cols) = match *view.shape {
                 [cols] => (1, cols),
                 [rows, cols] => (rows, cols),
                 ref other => {
@@ -183,27 +173,18 @@ impl<T: Real> Store<T> {
                     )));
                 }
             };
-            let values = match view.dtype() {
-                Dtype::F16 => {
-                    let (words, _) = view.data().as_chunks::<2>();
-                    words.iter().map(|w| T::from_f64(f16::from_le_bytes(*w).into())).collect()
-                }
-                Dtype::F32 => {
-                    let (words, _) = view.data().as_chunks::<4>();
-                    words.iter().map(|w| T::from_f64(f32::from_le_bytes(*w).into())).collect()
-                }
-                Dtype::F64 => {
-                    let (words, _) = view.data().as_chunks::<8>();
-                    words.iter().map(|w| T::from_f64(f64::from_le_bytes(*w))).collect()
-                }
-                other => {
-                    return Err(RunError::Format(format!(
-                        "tensor `{name}` has type {other:?}, not F16, F32 or F64"
-                    )));
-                }
+            let values = match view.precision {
+                Precision::F16 => read_values(data, |w| half::to_f64(u16::from_le_bytes(w))),
+                Precision::F32 => read_values(data, |w| f32::from_le_bytes(w).into()),
+                Precision::F64 => read_values(data, f64::from_le_bytes),
             };
-            store.insert(&name, rows, cols, values)?;
+            store.insert(name, rows, cols, values)?;
         }
         Ok((store, metadata))
     }
+}
+
+fn read_values<T: Real, const N: usize>(data: &[u8], value: impl Fn([u8; N]) -> f64) -> Vec<T> {
+    let (words, _) = data.as_chunks();
+    words.iter().map(|&word| T::from_f64(value(word))).collect()
 }

@@ -372,6 +372,76 @@ fn damaged_files_do_not_panic() {
     });
 }
 
+/// The matrices and vectors of a file, as the format's own library reads them; `None` where it refuses the file, or a
+/// tensor is not of that kind.
+fn read_by_others(bytes: &[u8]) -> Option<Store<f32>> {
+    let mut store = Store::new();
+    for (name, view) in safetensors::SafeTensors::deserialize(bytes).ok()?.iter() {
+        let (Dtype::F32, [.., cols]) = (view.dtype(), view.shape()) else { return None };
+        let rows = if let [rows, _] = view.shape() { *rows } else { 1 };
+        let values = view.data().chunks(4).map(|w| f32::from_le_bytes(w.try_into().expect("four bytes")));
+        (view.shape().len() <= 2).then_some(())?;
+        store.insert(name, rows, *cols, values.collect()).expect("sizes agree");
+    }
+    Some(store)
+}
+
+/// Digits and signs of a header that change make files that look right; both readers take the same of them.
+#[test]
+fn the_same_headers_are_refused_as_by_others() {
+    let (_, bytes) = saved::<f32>();
+    let header = 8 + u64::from_le_bytes(*bytes.first_chunk().expect("a length")) as usize;
+    let signs = b"0123456789,:[]{}\" FIx";
+    let (mut taken, mut refused) = (0, 0);
+    for at in 8..header {
+        for &sign in signs {
+            let mut changed = bytes.clone();
+            changed[at] = sign;
+            let found = Store::<f32>::from_safetensors(&changed).ok().map(|(store, _)| store);
+            assert_eq!(found, read_by_others(&changed), "{}", String::from_utf8_lossy(&changed[8..header]));
+            if found.is_some() { taken += 1 } else { refused += 1 }
+        }
+    }
+    assert!(taken > 100 && refused > 1000, "{taken} files were taken, {refused} refused");
+}
+
+/// Checkpoints keep their bytes, whoever writes them.
+#[test]
+fn files_have_the_bytes_that_others_write() {
+    let (store, _) = saved::<f32>();
+    let text = BTreeMap::from([("note".to_string(), "naïve “text”\nwith lines".to_string())]);
+    for metadata in [BTreeMap::new(), text] {
+        let data: Vec<(&str, [usize; 2], Vec<u8>)> = store
+            .iter()
+            .map(|(name, t)| {
+                (name, [t.rows, t.cols], t.values.iter().flat_map(|x| x.to_le_bytes()).collect())
+            })
+            .collect();
+        let views = data.iter().map(|(name, shape, bytes)| {
+            (*name, TensorView::new(Dtype::F32, shape.to_vec(), bytes).expect("sizes agree"))
+        });
+        let text = (!metadata.is_empty()).then(|| metadata.clone().into_iter().collect());
+        let known = safetensors::serialize(views, text).expect("it can be written");
+        assert_eq!(store.to_safetensors(&metadata).expect("it can be written"), known);
+    }
+}
+
+#[test]
+fn a_header_longer_than_the_format_allows_is_refused() {
+    let message = format_error(&100_000_001_u64.to_le_bytes());
+    assert!(message.contains("at most 100000000 are allowed"), "{message}");
+    let message = format_error(&100_000_000_u64.to_le_bytes());
+    assert!(message.contains("ends after 8 bytes"), "{message}");
+}
+
+#[test]
+fn a_tensor_with_the_name_of_the_text_is_refused() {
+    let mut store = Store::<f32>::new();
+    store.insert("__metadata__", 1, 1, vec![0.0]).expect("sizes agree");
+    let error = store.to_safetensors(&BTreeMap::new()).expect_err("others would take it for text");
+    assert!(error.to_string().contains("a tensor cannot be called `__metadata__`"), "{error}");
+}
+
 #[test]
 fn tensors_of_other_types_and_dimensions_are_refused() {
     let file = |dtype: Dtype, shape: &[usize], bytes: usize| {
