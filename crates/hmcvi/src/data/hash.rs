@@ -2,11 +2,11 @@
 
 use std::io::{self, Read};
 
-use sha2::{Digest, Sha256};
+use hmac_sha256::Hash;
 
 /// A hash that grows with the content it is fed.
 #[derive(Default)]
-pub(crate) struct Hasher(Sha256);
+pub(crate) struct Hasher(Hash);
 
 impl Hasher {
     pub(crate) fn update(&mut self, bytes: &[u8]) {

@@ -44,7 +44,7 @@ pub use array::ByteArray;
 pub use binarise::{Binarisation, PixelScale};
 pub use error::DataError;
 pub use folder::{load_idx_folder, load_npy_folder};
-pub(crate) use hash::hexadecimal;
+pub(crate) use hash::Hasher;
 pub use idx::{Storage, read_idx, read_idx_bytes, write_idx};
 pub use images::Images;
 pub use info::{DatasetInfo, SplitInfo, info};

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use hmcvi_graph::Store;
 use hmcvi_record::{CHECKPOINT_SCHEMA, CheckpointInfo, Versioned, files, read};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::atomic;
 use super::error::DirectoryError;
+use crate::data::Hasher;
 use crate::train::learnt;
 
 /// Key of the checkpoint's description in the metadata. There is one key only because the order of
@@ -73,14 +73,14 @@ impl Versioned for Described {
 
 /// SHA-256 of all names, shapes and values, and of how far the training is.
 fn hash(store: &Store<f32>, info: &CheckpointInfo) -> String {
-    let mut hasher = Sha256::new();
-    hasher.update(serde_json::to_vec(info).expect("numbers become JSON"));
+    let mut hasher = Hasher::default();
+    hasher.update(&serde_json::to_vec(info).expect("numbers become JSON"));
     for (name, tensor) in store.iter() {
-        hasher.update(format!("{name}\0{}\0{}\0", tensor.rows, tensor.cols));
+        hasher.update(format!("{name}\0{}\0{}\0", tensor.rows, tensor.cols).as_bytes());
         let bytes: Vec<u8> = tensor.values.iter().flat_map(|v| v.to_le_bytes()).collect();
-        hasher.update(bytes);
+        hasher.update(&bytes);
     }
-    crate::data::hexadecimal(&hasher.finalize(), "")
+    hasher.finish()
 }
 
 impl Checkpoint {
@@ -164,6 +164,7 @@ fn initial_file(from: &Path) -> PathBuf {
 
 /// SHA-256 of the file that [`load_initial`] reads; `None` if it cannot be read.
 pub fn initial_sha256(from: &Path) -> Option<String> {
-    let bytes = std::fs::read(initial_file(from)).ok()?;
-    Some(crate::data::hexadecimal(&Sha256::digest(bytes), ""))
+    let mut hasher = Hasher::default();
+    hasher.read(std::fs::File::open(initial_file(from)).ok()?).ok()?;
+    Some(hasher.finish())
 }
