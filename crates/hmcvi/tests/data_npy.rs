@@ -423,6 +423,52 @@ fn an_array_inside_an_archive_cannot_be_a_bomb() {
     assert!(matches!(open_npz(&archive), Err(DataError::TooLarge { .. })));
 }
 
+/// An archive of an array, with bytes of its entry in the directory replaced.
+fn with_directory(at: usize, bytes: &[u8]) -> Vec<u8> {
+    let mut archive = npz(&[("train.npy", written(&[12, 4], &[0u8; 48]))], CompressionMethod::Stored);
+    let entry = archive.windows(4).position(|word| word == b"PK\x01\x02").unwrap();
+    archive[entry + at..entry + at + bytes.len()].copy_from_slice(bytes);
+    archive
+}
+
+#[test]
+fn what_numpy_does_not_write_is_refused_by_name() {
+    // In the directory, flags are at 8, the method of compression is at 10, the checksum at 16 and the size at 24.
+    assert!(open_npz(&with_directory(10, &[0])).is_ok());
+    for (archive, expected) in [
+        (with_directory(8, &[1]), "some.npz[train]: compression is encryption, expected none or DEFLATE"),
+        (
+            with_directory(10, &[12]),
+            "some.npz[train]: compression is method 12 (BZIP2), expected none or DEFLATE",
+        ),
+        (with_directory(16, &[1, 2, 3, 4]), "some.npz[train]: cannot decompress: Invalid checksum"),
+        (with_directory(24, &[177]), "some.npz[train]: cannot decompress: Invalid size"),
+        (b"not an archive".to_vec(), "some.npz: cannot read the archive: it does not end with the list"),
+    ] {
+        let error = open_npz(&archive).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    let mut archive = with_directory(10, &[0]);
+    let end = archive.windows(4).position(|word| word == b"PK\x05\x06").unwrap();
+    // How many entries there are, on this disk and in all.
+    archive[end + 8..end + 12].copy_from_slice(&[2, 0, 2, 0]);
+    let error = open_npz(&archive).unwrap_err().to_string();
+    assert!(error.contains("some.npz: number of entries is 1, expected 2"), "{error}");
+}
+
+#[test]
+fn of_two_arrays_with_one_name_the_last_is_read() {
+    let arrays = [3u8, 4].map(|value| written(&[12, 4], &[value; 48]));
+    let mut archive =
+        npz(&[("train.npy", arrays[0].clone()), ("trail.npy", arrays[1].clone())], CompressionMethod::Stored);
+    for at in 0..archive.len() - 9 {
+        if &archive[at..at + 9] == b"trail.npy" {
+            archive[at + 4] = b'n';
+        }
+    }
+    assert_eq!(open_npz(&archive).unwrap().train().bytes()[0], 4);
+}
+
 #[test]
 fn damaged_archives_never_panic_and_are_never_taken_for_good() {
     let good = from_hexadecimal(NUMPY_NPZ);

@@ -1,6 +1,7 @@
 //! Describe a run completely, in one TOML file.
 
 mod changes;
+mod edits;
 mod error;
 mod presets;
 mod schema;

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::edits::edits;
 use super::error::ConfigError;
 
 /// The JSON Schema of all settings. Types, ranges, defaults and meanings stand beside the settings themselves; from
@@ -81,8 +82,7 @@ impl Schema {
         let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
         let distance = |known: &String| match last(known) == last(key) {
             true => 0,
-            false => strsim::damerau_levenshtein(known, key)
-                .min(strsim::damerau_levenshtein(&last(known), &last(key))),
+            false => edits(known, key).min(edits(&last(known), &last(key))),
         };
         let best = known.into_iter().min_by_key(distance)?;
         // A third of the letters may be wrong.

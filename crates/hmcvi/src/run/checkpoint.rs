@@ -13,8 +13,7 @@ use super::error::DirectoryError;
 use crate::data::Hasher;
 use crate::train::learnt;
 
-/// Key of the checkpoint's description in the metadata. There is one key only because the order of
-/// several would not be fixed, and with it the bytes of the file.
+/// Key of the checkpoint's description in the metadata.
 pub(super) const KEY: &str = "hmcvi";
 
 /// Which of the two checkpoints of a run.

@@ -1,7 +1,5 @@
 //! Read the sparse matrices of SciPy: `scipy.sparse.save_npz` of a matrix in CSR format.
 
-use std::io::{Read, Seek};
-
 use super::super::error::DataError;
 use super::super::npy::read_header;
 use super::super::npz::Npz;
@@ -14,13 +12,13 @@ use super::npy::{NumberArray, read_values};
 const NAMES: [&str; 3] = ["data", "format", "shape"];
 
 /// Whether an archive holds one sparse matrix.
-pub(super) fn is_sparse<R: Read + Seek>(npz: &Npz<R>) -> bool {
+pub(super) fn is_sparse(npz: &Npz) -> bool {
     let names = npz.names();
     NAMES.iter().all(|known| names.iter().any(|name| name == known))
 }
 
 /// Reads the sparse matrix of an archive; `file` names it in errors.
-pub(super) fn read<R: Read + Seek>(file: &str, npz: &mut Npz<R>) -> Result<Table, DataError> {
+pub(super) fn read(file: &str, npz: &Npz) -> Result<Table, DataError> {
     check_format(stream(file, npz, "format")?)?;
     let (_, _, shape) = read_values(stream(file, npz, "shape")?, |value| value)?;
     let [rows, columns] = shape[..] else {
@@ -42,7 +40,7 @@ fn index(value: f64) -> u32 {
     if value >= 0.0 && value.fract() == 0.0 { value.min(f64::from(u32::MAX)) as u32 } else { u32::MAX }
 }
 
-fn stream<'a, R: Read + Seek>(file: &str, npz: &'a mut Npz<R>, array: &str) -> Result<Stream<'a>, DataError> {
+fn stream<'a>(file: &str, npz: &'a Npz, array: &str) -> Result<Stream<'a>, DataError> {
     npz.stream(array)?.ok_or_else(|| DataError::Missing {
         place: file.to_owned(),
         looked_for: vec![array.to_owned()],

@@ -87,7 +87,7 @@ fn read(
             if !csr::is_sparse(&arrays.npz) {
                 return arrays::parts(reading.splitting, &mut arrays);
             }
-            csr::read(&name(path), &mut arrays.npz)?
+            csr::read(&name(path), &arrays.npz)?
         }
         Format::Csv => csv::read(Stream::open(path)?, csv::separator(&name(path)), &reading.columns)?,
         Format::Mtx => mtx::read(Stream::open(path)?, reading.transpose)?,
