@@ -5,9 +5,10 @@ mod common;
 use std::rc::Rc;
 
 use common::model::{PIXELS, STEP_SIZE, chain, image_input, images, values};
+use hmcvi::config::Adam;
 use hmcvi::family::{ChainSettings, Entropies, Mass};
 use hmcvi::nn::{Activation, Parameters};
-use hmcvi::train::{Adam, Objective, add_adam_state};
+use hmcvi::train::{Objective, add_adam_state};
 use hmcvi_graph::{CpuOptions, Graph, Run, Store};
 
 const ROWS: usize = 6;

@@ -1,12 +1,19 @@
 //! Describe a run completely, in one TOML file.
+//!
+//! Settings of data, models and families are named beside them; those of runs and training here. Nothing that is
+//! described here imports this module.
 
 mod changes;
 mod edits;
 mod error;
 mod presets;
+mod schedule;
 mod schema;
 mod spec;
+mod train;
 
 pub use error::ConfigError;
 pub use presets::{PAPER_TABLE, PaperRow, preset};
-pub use spec::{DataSettings, EvalSettings, RunSpec, TrainSettings};
+pub use schedule::{Schedule, ScheduleKind};
+pub use spec::{DataSettings, EvalSettings, RunSpec};
+pub use train::{Adam, TrainSettings};

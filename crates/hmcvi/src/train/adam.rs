@@ -1,32 +1,8 @@
 //! Update parameters by Adam (Kingma and Ba, 2015), written as expressions.
 
 use hmcvi_graph::{Expr, Graph, Real, Rows, Store};
-use serde::{Deserialize, Serialize};
 
-/// Settings of Adam, except for the learning rate, which a schedule gives.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(default, deny_unknown_fields)]
-pub struct Adam {
-    /// Decay of the mean of gradients.
-    #[cfg_attr(test, schemars(range(min = 0.0), extend("exclusiveMaximum" = 1)))]
-    pub beta1: f64,
-    /// Decay of the mean of squared gradients.
-    #[cfg_attr(test, schemars(range(min = 0.0), extend("exclusiveMaximum" = 1)))]
-    pub beta2: f64,
-    /// Keeps the division finite.
-    #[cfg_attr(test, schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1)))]
-    pub epsilon: f64,
-    /// Gradients with a larger norm are scaled down to this norm; 0 for no limit.
-    #[cfg_attr(test, schemars(range(min = 0.0, max = 1e30)))]
-    pub max_grad_norm: f64,
-}
-
-impl Default for Adam {
-    fn default() -> Self {
-        Adam { beta1: 0.9, beta2: 0.999, epsilon: 1e-8, max_grad_norm: 300.0 }
-    }
-}
+use crate::config::Adam;
 
 /// A parameter and its new value.
 pub type Update<'g> = (Expr<'g>, Expr<'g>);

@@ -2,8 +2,9 @@
 
 use hmcvi_graph::{CompileError, CpuOptions, Run, RunError, Store};
 
-use super::adam::{Adam, add_adam_state};
+use super::adam::add_adam_state;
 use super::objective::Objective;
+use crate::config::Adam;
 use crate::family::{Dropped, NotABound};
 
 /// Settings of [`fit`].

@@ -6,16 +6,14 @@ mod backend;
 mod fit;
 mod objective;
 mod prepare;
-mod schedule;
 mod self_test;
 mod sums;
 mod trainer;
 
-pub use adam::{Adam, Update, adam_updates, add_adam_state};
+pub use adam::{Update, adam_updates, add_adam_state};
 pub use average::{averaged, learnt};
 pub use fit::{Fit, FitError, FitSettings, fit};
 pub use objective::Objective;
 pub use prepare::Training;
-pub use schedule::{Schedule, ScheduleKind};
 pub use self_test::self_test;
 pub use trainer::{Batch, Observer, TrainError, Trainer};

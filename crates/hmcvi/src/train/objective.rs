@@ -2,8 +2,9 @@
 
 use hmcvi_graph::{CompileError, Expr, Graph, Program, Shape};
 
-use super::adam::{Adam, adam_updates, updates_so_far};
+use super::adam::{adam_updates, updates_so_far};
 use super::sums::Ledger;
+use crate::config::Adam;
 use crate::family::{Draw, Measure};
 use crate::nn::Parameters;
 

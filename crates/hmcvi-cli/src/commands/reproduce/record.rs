@@ -80,7 +80,7 @@ pub(super) struct Record {
     pub(super) best_epoch: u64,
     pub(super) batch: usize,
     pub(super) seed: u64,
-    pub(super) learning_rate: hmcvi::train::Schedule,
+    pub(super) learning_rate: hmcvi::config::Schedule,
     pub(super) divergences: u64,
     pub(super) skipped: u64,
     pub(super) seconds: f64,

@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use hmcvi::config::{PaperRow, RunSpec, preset};
+use hmcvi::config::{PaperRow, RunSpec, Schedule, ScheduleKind, preset};
 use hmcvi::eval::{AnnealingOptions, AnnealingStart};
 use hmcvi::run::{DirectoryError, RunDirectory};
-use hmcvi::train::{Schedule, ScheduleKind};
 use hmcvi_record::Evaluation;
 
 /// A row and where it is kept.
