@@ -110,7 +110,7 @@ fn log_densities_and_their_derivatives_are_those_of_the_reference() {
             let expected = [&[case.value][..], &case.gradient, &case.hessian].concat();
             for (found, expected) in found.into_iter().zip(expected) {
                 let error = distance(found, expected);
-                // Of log Γ less Stirling's formula, 8 and the fourth term are left: 6e-12, more in derivatives.
+                // The series of Stirling's formula ends where it is right to 6e-12; derivatives lose some of that.
                 assert!(error < 1e-9, "{name} of {:?}: {found}, not {expected}", case.arguments);
             }
         }

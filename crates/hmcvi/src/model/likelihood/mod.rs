@@ -1,6 +1,6 @@
 //! Say how data follow from what a decoder gives: `p(x | z)` for binary values, numbers, counts and classes.
 //!
-//! A likelihood is one file that implements [`Likelihood`], and its line in the list below.
+//! A new likelihood is a file that implements [`Likelihood`], named as a module here, and its line in the list below.
 
 mod bernoulli;
 mod categorical;
@@ -94,7 +94,7 @@ macro_rules! likelihoods {
     ($($(#[$meta:meta])* $name:ident => $likelihood:path;)*) => {
         /// How data follow from what a decoder gives.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+        #[cfg_attr(test, derive(schemars::JsonSchema))]
         #[serde(rename_all = "kebab-case")]
         #[non_exhaustive]
         pub enum LikelihoodKind {
