@@ -207,7 +207,7 @@ mod tests {
             std::fs::write(file, &found).expect("the file can be written");
             return;
         }
-        let again = "UPDATE_SNAPSHOTS=1 cargo test -p hmcvi --lib the_schema_is_that_of_the_settings";
+        let again = "UPDATE_SNAPSHOTS=1 cargo test -p hmcvi the_schema_is_that_of_the_settings";
         assert_eq!(found, SCHEMA, "settings have changed: `{again}` writes their schema anew");
     }
 }

@@ -1,7 +1,7 @@
 //! Choose where programs run: on the CPU, or on an NVIDIA GPU.
 //!
-//! A [`Prepared`] program evaluates with parameters that are here, or trains a [`State`] that stays on the device with
-//! its data ([`Data`], [`Index`]). Nothing outside this folder asks which device it is.
+//! A prepared program evaluates with parameters that are here, or trains a state that stays on the device with
+//! its data. Nothing outside this folder asks which device it is.
 
 mod prepared;
 mod resident;

@@ -1,6 +1,7 @@
 //! Models: data becomes named latent sites and named terms of `log p(x, z)`. A model knows no inference.
 
 pub mod likelihood;
+mod settings;
 mod vae;
 
 use std::ops::Range;
@@ -8,7 +9,8 @@ use std::rc::Rc;
 
 use hmcvi_graph::{Expr, Graph};
 
-pub use vae::{Vae, VaeSettings};
+pub use settings::VaeSettings;
+pub use vae::Vae;
 
 use crate::dist::{Gaussian, RandomSource};
 use crate::nn::Parameters;

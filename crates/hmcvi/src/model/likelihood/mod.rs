@@ -58,6 +58,11 @@ pub trait Likelihood: Send + Sync {
         x: &mut [f32],
     );
 
+    /// Whether `size_factor` means something to it.
+    fn has_size_factor(&self) -> bool {
+        false
+    }
+
     /// Whether a value can be drawn from this likelihood.
     fn allows(&self, value: f32) -> bool;
 
@@ -104,6 +109,11 @@ macro_rules! likelihoods {
         impl LikelihoodKind {
             /// Every kind.
             pub const ALL: &[LikelihoodKind] = &[$(LikelihoodKind::$name),*];
+
+            /// The name in configurations.
+            pub fn name(self) -> String {
+                serde_json::to_value(self).ok().and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
+            }
 
             /// The likelihood itself.
             pub fn likelihood(self) -> &'static dyn Likelihood {

@@ -41,6 +41,10 @@ impl Likelihood for NegativeBinomial {
         }
     }
 
+    fn has_size_factor(&self) -> bool {
+        true
+    }
+
     fn allows(&self, value: f32) -> bool {
         counts::allows(value)
     }

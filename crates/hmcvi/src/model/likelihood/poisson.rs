@@ -27,6 +27,10 @@ impl Likelihood for Poisson {
         }
     }
 
+    fn has_size_factor(&self) -> bool {
+        true
+    }
+
     fn allows(&self, value: f32) -> bool {
         counts::allows(value)
     }

@@ -51,6 +51,10 @@ impl Likelihood for ZeroInflatedNegativeBinomial {
         }
     }
 
+    fn has_size_factor(&self) -> bool {
+        true
+    }
+
     fn allows(&self, value: f32) -> bool {
         counts::allows(value)
     }
