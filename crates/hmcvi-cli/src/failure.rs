@@ -172,7 +172,7 @@ impl From<TrainError> for Failure {
             ),
             TrainError::NotABound(_) => Failure::Numerical(text).then(DIVERGING),
             TrainError::Begin(_) | TrainError::Diverged(_) => Failure::Numerical(text),
-            TrainError::NoImages(_) => Failure::Data(text),
+            TrainError::NoImages(_) | TrainError::Data(_) => Failure::Data(text),
             TrainError::Memory { .. } => Failure::Device(text)
                 .then("lower these with `--set model.hidden=[...]` or `--set train.batch=N`, or use `--threads 1`"),
             TrainError::Device(error) => error.into(),
@@ -277,6 +277,7 @@ impl From<FigureError> for Failure {
             FigureError::Sampler(error) => error.into(),
             FigureError::Data(error) => error.into(),
             FigureError::NotAPlane(_) | FigureError::NoImage { .. } => Failure::Usage(text),
+            FigureError::NoShape | FigureError::NotPixels(_) => Failure::Data(text),
             _ => Failure::Numerical(text),
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hmcvi::Problem;
 use hmcvi::config::{PAPER_TABLE, PaperRow, RunSpec, preset};
-use hmcvi::data::Dataset;
+use hmcvi::data::{Dataset, Table};
 use hmcvi::device::Device;
 use hmcvi::eval::image_shape;
 use hmcvi::run::{Builtin, Checkpoint, RunDirectory, Which};
@@ -133,7 +133,7 @@ pub(crate) struct Model {
 impl Model {
     /// The model and the family that its settings describe.
     pub(crate) fn problem(&self) -> Problem {
-        Problem::of_run(&self.spec, self.data.train().pixels())
+        Problem::of_run(&self.spec, self.data.train().columns())
     }
 }
 
@@ -146,8 +146,8 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Height and width of its images.
-    pub(crate) fn image_shape(&self) -> Result<[usize; 2], Failure> {
+    /// The size of its rows.
+    pub(crate) fn size(&self) -> Result<Size, Failure> {
         let pixels = self.spec.model.columns(&self.checkpoint.store).ok_or_else(|| {
             Failure::Other(
                 "the checkpoint has no decoder with the layers of config.toml: was one of them changed?"
@@ -155,7 +155,35 @@ impl Network {
             )
         })?;
         let info = self.directory.as_ref().and_then(|directory| directory.info().ok());
-        Ok(image_shape(info.and_then(|info| info.image_shape), pixels))
+        // Early records name neither columns nor a shape; they are all of images.
+        let (shape, columns) = info.map_or((None, None), |info| (info.image_shape, info.columns));
+        Ok(match (shape, columns) {
+            (None, Some(_)) => Size::Row(pixels),
+            _ => Size::Image(image_shape(shape, pixels)),
+        })
+    }
+}
+
+/// The size of what a model makes.
+#[derive(Clone, Copy)]
+pub(crate) enum Size {
+    /// Height and width.
+    Image([usize; 2]),
+    /// Columns.
+    Row(usize),
+}
+
+impl Size {
+    pub(crate) fn of(table: &Table) -> Size {
+        table.shape().map_or(Size::Row(table.columns()), |(height, width)| Size::Image([height, width]))
+    }
+
+    /// The length of each axis.
+    pub(crate) fn lengths(&self) -> &[usize] {
+        match self {
+            Size::Image(lengths) => lengths,
+            Size::Row(columns) => std::slice::from_ref(columns),
+        }
     }
 }
 

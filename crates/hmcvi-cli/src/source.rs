@@ -7,7 +7,7 @@ use std::sync::Arc;
 use etcetera::BaseStrategy;
 use hmcvi::config::{DataSettings, RunSpec};
 use hmcvi::data::{Binarisation, Dataset, Kind, MNIST_FILES, Severity, Source, verify_mnist};
-use hmcvi::run::{Checkpoint, open_data};
+use hmcvi::run::{Checkpoint, check_likelihood, open_data};
 
 use crate::Context;
 use crate::failure::Failure;
@@ -87,6 +87,7 @@ pub(crate) fn open_for_model(
 fn open_other(context: &Context, spec: &mut RunSpec) -> Result<Dataset, Failure> {
     let other = spec.data.for_other_data(spec.data.source.clone());
     let data = open_data(&other)?;
+    check_likelihood(&data)?;
     if (spec.data.kind, data.kind()) == (Some(Kind::Binary), Kind::Byte) {
         context.terminal.warn(
             "the model was trained on binary data, but these are intensities from 0 to 255: those of one half or more \
@@ -97,18 +98,19 @@ fn open_other(context: &Context, spec: &mut RunSpec) -> Result<Dataset, Failure>
     Ok(data)
 }
 
-/// Refuses images of another size than those of the model.
+/// Refuses rows of another size than those of the model.
 pub(crate) fn check_size(spec: &RunSpec, checkpoint: &Checkpoint, data: &Dataset) -> Result<(), Failure> {
-    let (images, pixels) = (data.train(), spec.model.columns(&checkpoint.store));
-    let Some(pixels) = pixels.filter(|&pixels| pixels != images.pixels()) else { return Ok(()) };
-    let side = pixels.isqrt();
-    let takes = if side * side == pixels { format!("{side}x{side}") } else { format!("{pixels} pixels") };
-    Err(Failure::Data(format!(
-        "{}: {}x{} images, the model takes {takes}",
-        data.source(),
-        images.height(),
-        images.width()
-    )))
+    let (table, columns) = (data.train(), spec.model.columns(&checkpoint.store));
+    let Some(columns) = columns.filter(|&columns| columns != table.columns()) else { return Ok(()) };
+    let side = columns.isqrt();
+    let text = match table.shape() {
+        Some((height, width)) if side * side == columns => {
+            format!("{height}x{width} images, the model takes {side}x{side}")
+        }
+        Some((height, width)) => format!("{height}x{width} images, the model takes {columns} pixels"),
+        None => format!("rows of {} columns, the model takes {columns}", table.columns()),
+    };
+    Err(Failure::Data(format!("{}: {text}", data.source())))
 }
 
 /// Prints what a user should know about the data, if it matters as much as `least`.
@@ -121,18 +123,25 @@ pub(crate) fn remark(context: &Context, data: &Dataset, least: Severity) {
     }
 }
 
+/// What rows of the data are called.
+pub(crate) fn rows(data: &Dataset) -> &'static str {
+    if data.train().shape().is_some() { "images" } else { "rows" }
+}
+
 /// The data in a few words, and what the settings take its values for.
 pub(crate) fn describe(settings: &DataSettings, data: &Dataset) -> String {
     let divisor = settings.pixel_scale.divisor();
     let taken_for = match (data.kind(), settings.binarisation) {
-        (Kind::Binary, _) => "binary data, exactly 0 and 1".to_owned(),
-        (_, Binarisation::Stochastic) => format!("intensities: 1 with the probability byte/{divisor}"),
-        (_, Binarisation::Threshold) => "intensities: 1 from one half on".to_owned(),
-        (_, Binarisation::None) => format!("intensities: byte/{divisor}"),
+        (Kind::Byte, Binarisation::Stochastic) => {
+            format!("intensities: 1 with the probability byte/{divisor}")
+        }
+        (Kind::Byte, Binarisation::Threshold) => "intensities: 1 from one half on".to_owned(),
+        (Kind::Byte, Binarisation::None) => format!("intensities: byte/{divisor}"),
+        (kind, _) => kind.words().to_owned(),
     };
-    let size = match (data.train().height(), data.train().width()) {
-        (1, width) => format!("{width} values each"),
-        (height, width) => format!("{height}x{width} pixels each"),
+    let size = match data.train().shape() {
+        None | Some((1, _)) => format!("{} values each", data.train().columns()),
+        Some((height, width)) => format!("{height}x{width} pixels each"),
     };
     format!("{} ({}), {size}, taken for {taken_for}", data.name(), data.source())
 }

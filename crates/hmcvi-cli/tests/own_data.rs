@@ -162,7 +162,7 @@ fn no_array_is_lost_and_no_class_is_left_out() {
     let part = |count: usize| npy(&[count, 8, 8], &pictures(200)[..count * 64]);
     let arrays = [("x_train", part(50)), ("x_val", part(20)), ("x_test", part(10)), ("extra", part(5))];
     save_npz(&sandbox, "parts.npz", &arrays);
-    let sizes = |found: Value| [0, 1, 2].map(|split| found["splits"][split]["images"].as_u64());
+    let sizes = |found: Value| [0, 1, 2].map(|split| found["splits"][split]["rows"].as_u64());
     assert_eq!(sizes(info(&sandbox, "parts.npz")), [Some(50), Some(20), Some(10)]);
     let text = narration(&sandbox, &["data", "info", "parts.npz"]);
     assert!(text.contains("warning: not used: ") && text.contains("parts.npz[extra]"), "{text}");
@@ -249,18 +249,119 @@ fn other_data_of_a_model_is_read_by_its_own_values() {
 }
 
 #[test]
-fn real_values_are_refused_with_their_range() {
+fn real_values_are_described_and_not_trained_on() {
     let sandbox = Sandbox::new();
     let save_floats = |values: &[f32]| {
         let mut file = Vec::new();
-        write_npy_to(&mut file, &[values.len() / 2, 2], values).expect("values");
+        write_npy_to(&mut file, &[values.len() / 2, 1, 2], values).expect("values");
         save(&sandbox, "real.npy", &file);
     };
-    save_floats(&[-1.5, 0.0, 2.0, f32::NAN]);
+    save_floats(&[-1.5, 0.0, 2.0, f32::NAN, 0.0, 0.0]);
     let text = sandbox.fail(3, &["data", "info", "real.npy"]);
-    assert!(text.contains("float32 (`<f4`), from -1.5 to 2, 1 of 4 NaN"), "{text}");
+    assert!(text.contains("row 1, column 1") && text.contains("NaN"), "{text}");
     assert!(!text.contains("astype"), "{text}");
-    save_floats(&[0.0, 0.5, 1.0, 0.25]);
-    let text = sandbox.fail(3, &["data", "info", "real.npy"]);
+    save_floats(&[0.0, 0.5, 1.0, 0.25, 0.75, 0.0]);
+    let text = narration(&sandbox, &["data", "info", "real.npy"]);
     assert!(text.contains("numpy.round(255 * numpy.clip(x, 0, 1)).astype('uint8')"), "{text}");
+    let text = sandbox.fail(3, &["train", "basic-2d", "--data", "real.npy", "--out", "run"]);
+    assert!(text.contains("`data.kind` is `real`, expected `binary` or `byte`"), "{text}");
+    assert!(!sandbox.path().join("run").exists());
+    let text = sandbox.fail(3, &["eval", "builtin", "--data", "real.npy"]);
+    assert!(text.contains("`data.kind` is `real`"), "{text}");
+    // A kind that does not fit is refused with the value.
+    let text = sandbox.fail(3, &["data", "info", "real.npy", "--set", "data.kind=byte"]);
+    assert!(text.contains("row 0, column 1 is 0.5, expected an integer from 0 to 255"), "{text}");
+}
+
+/// Flowers with gaps between their numbers, in three classes.
+fn flowers() -> String {
+    let row = |i: usize| format!("{}.5,{},{}\n", i % 7, i % 3, ["iris", "lily", "rose"][i % 3]);
+    (0..70).map(row).fold("sepal,petals,species\n".into(), |text: String, row| text + &row)
+}
+
+#[test]
+fn tables_of_every_format_are_described() {
+    let sandbox = Sandbox::new();
+    save(&sandbox, "flowers.csv", flowers().as_bytes());
+    let text = sandbox.succeed(&["data", "info", "flowers.csv", "--set", "data.labels=species"]);
+    assert!(text.contains("kind real (some values are not integers); values from 0 to 6.5"), "{text}");
+    assert!(text.contains("columns sepal, petals") && text.contains("iris "), "{text}");
+    let labels = ["data", "info", "flowers.csv", "--json", "--set", "data.labels=species"];
+    let found: Value = serde_json::from_str(&sandbox.succeed(&labels)).expect("JSON");
+    assert_eq!((&found["rows"], &found["columns"], &found["height"]), (&70.into(), &2.into(), &Value::Null));
+    assert_eq!((&found["kind"], &found["sparse"]), (&"real".into(), &false.into()));
+    assert_eq!(found["column_names"], serde_json::json!(["sepal", "petals"]));
+    assert_eq!(found["class_names"], serde_json::json!(["iris", "lily", "rose"]));
+    let counts = (0..3).map(|split| found["splits"][split]["class_counts"].as_array().expect("counts"));
+    assert_eq!(counts.flatten().filter_map(Value::as_u64).sum::<u64>(), 70);
+    let counts = ["data", "info", "flowers.csv", "--set", "data.columns=[\"petals\"]"];
+    let text = sandbox.succeed(&counts);
+    assert!(text.contains("kind count") && !text.contains("sepal"), "{text}");
+    let text = sandbox.fail(3, &["data", "info", "flowers.csv", "--set", "data.columns=[\"petal\"]"]);
+    assert!(text.contains("column `petal`") && text.contains("`petals`"), "{text}");
+    let text = sandbox.fail(2, &["data", "info", "flowers.csv", "--set", "data.columns=petals"]);
+    assert!(text.contains("`data.columns`") && text.contains("a list of strings"), "{text}");
+    let text = sandbox.fail(2, &["data", "info", "flowers.csv", "--set", "train.epochs=3"]);
+    assert!(text.contains("only settings of `data`"), "{text}");
+
+    let entries: String = (1..=30).map(|i| format!("{} {i} {i}\n", i % 4 + 1)).collect();
+    let matrix = format!("%%MatrixMarket matrix coordinate integer general\n4 30 30\n{entries}");
+    save(&sandbox, "genes.mtx", matrix.as_bytes());
+    let transposed = ["data", "info", "genes.mtx", "--json", "--set", "data.transpose=true"];
+    let found: Value = serde_json::from_str(&sandbox.succeed(&transposed)).expect("JSON");
+    assert_eq!((&found["rows"], &found["columns"], &found["sparse"]), (&30.into(), &4.into(), &true.into()));
+    assert_eq!(
+        (&found["kind"], &found["zeros"], &found["max"]),
+        (&"count".into(), &0.75.into(), &30.0.into())
+    );
+    let text = narration(&sandbox, &["data", "info", "genes.mtx"]);
+    assert!(text.contains("`data.transpose = true`"), "{text}");
+}
+
+#[test]
+fn binary_tables_without_a_shape_are_trained_on_and_evaluated_without_pictures() {
+    let sandbox = Sandbox::new();
+    let pictures = pictures(1);
+    let names: Vec<String> = (0..64).map(|i| format!("answer {i}")).collect();
+    let rows = pictures.chunks(64).zip(classes()).map(|(row, class)| {
+        let row: Vec<String> = row.iter().map(u8::to_string).collect();
+        format!("{},class {class}\n", row.join(","))
+    });
+    let text = rows.fold(format!("{},town\n", names.join(",")), |text, row| text + &row);
+    save(&sandbox, "answers.csv", text.as_bytes());
+    let text = train(&sandbox, "answers.csv", "run", &["data.labels=town"]);
+    assert!(text.contains("100 training rows of answers") && text.contains("64 values each"), "{text}");
+    assert!(text.contains("note: the values are treated as binary data"), "{text}");
+    let config = read(&sandbox.path().join("run/config.toml"));
+    assert!(config.contains("kind = \"binary\"") && config.contains("labels = \"town\""), "{config}");
+    let info: Value = serde_json::from_str(&read(&sandbox.path().join("run/run.json"))).expect("JSON");
+    assert_eq!((&info["image_shape"], &info["columns"]), (&Value::Null, &64.into()));
+    // The same numbers as images: what a table holds does not depend on its file.
+    save(&sandbox, "images.npy", &npy(&[IMAGES, 8, 8], &pictures));
+    train(&sandbox, "images.npy", "images", &[]);
+    let bytes =
+        |run: &str| fs::read(sandbox.path().join(run).join("last.safetensors")).expect("a checkpoint");
+    assert!(bytes("run") == bytes("images"));
+
+    narration(&sandbox, &["eval", "run", "--samples", "10"]);
+    for more in [&[][..], &["--reconstruct"]] {
+        let arguments = [&["sample", "run", "--count", "4", "--json", "--force"], more].concat();
+        let written: Value = serde_json::from_str(&sandbox.succeed(&arguments)).expect("JSON");
+        assert_eq!(written["image"], Value::Null);
+        assert_eq!(written["shape"].as_array().and_then(|shape| shape.last()), Some(&64.into()));
+        assert!(!sandbox.path().join("samples.png").exists() && sandbox.path().join("samples.npy").exists());
+    }
+    let text = narration(&sandbox, &["report", "run", "--out", "report.html"]);
+    assert!(text.contains("pictures are left out"), "{text}");
+    let text = sandbox.fail(3, &["figures", "--model", "run", "--only", "6", "--image", "1"]);
+    assert!(text.contains("figure 6 (energy-surface)") && text.contains("no height and width"), "{text}");
+    sandbox.succeed(&["encode", "run", "--out", "latent", "--quiet"]);
+    let labels = fs::read(sandbox.path().join("latent/labels.npy")).expect("labels");
+    assert!(String::from_utf8_lossy(&labels[..128]).contains("'<i8'"), "classes with names are numbers");
+    // Other data of another size.
+    save(&sandbox, "few.csv", b"a,b\n1,0\n0,1\n1,1\n0,0\n");
+    let text = sandbox.fail(3, &["eval", "run", "--data", "few.csv"]);
+    assert!(text.contains("found none of column `town`"), "{text}");
+    let text = sandbox.fail(3, &["eval", "images", "--data", "few.csv"]);
+    assert!(text.contains("rows of 2 columns, the model takes 64"), "{text}");
 }

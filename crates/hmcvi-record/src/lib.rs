@@ -96,9 +96,12 @@ pub struct RunInfo {
     pub bytes: u64,
     /// Step size found before training, where there is a chain.
     pub first_step_size: Option<f64>,
-    /// Height and width of the images. Early files do not have it.
+    /// Height and width, where rows of the data are images. Early files do not have it.
     #[serde(default)]
     pub image_shape: Option<[u64; 2]>,
+    /// Columns of the data. Early files do not have it: their data is of images.
+    #[serde(default)]
+    pub columns: Option<u64>,
 }
 
 impl Versioned for RunInfo {

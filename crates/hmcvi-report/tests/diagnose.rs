@@ -177,6 +177,7 @@ fn good() -> Run {
         bytes: 1,
         first_step_size: None,
         image_shape: None,
+        columns: None,
     };
     let epochs = (1..=10).map(epoch).collect();
     Run { settings, epochs, info, summary, evaluation: Some(evaluation), current: true }

@@ -134,13 +134,10 @@ fn a_training_whose_simulations_keep_diverging_ends_in_an_error() {
 fn an_evaluation_of_diverging_simulations_is_refused() {
     let (spec, data, store) = unstable();
     let images = data.validation();
-    let drawn = spec.data.observation(images.pixels()).draw(images, 1, 0);
-    let mut evaluator = BoundEvaluator::new(
-        &Problem::of_run(&spec, images.pixels()),
-        &spec.data.observation(images.pixels()),
-        &Device::cpu(1),
-    )
-    .expect("it compiles");
+    let drawn = spec.data.observation(images).draw(images, 1, 0);
+    let mut evaluator =
+        BoundEvaluator::new(&Problem::of_run(&spec, images.columns()), &drawn.observation(), &Device::cpu(1))
+            .expect("it compiles");
     let found = evaluator.run(&store, &drawn, &rows(images.len()), 1, 0, |_| false).expect("it runs");
     assert_eq!((found.dropped.rows, found.dropped.dropped, found.dropped.no_density), (50, 50, 0));
     assert!(found.mean().is_err() && found.bound.iter().all(|b| b.is_nan()));

@@ -25,13 +25,10 @@ fn the_builtin_model_has_learnt_to_describe_digits() {
             .all(|(name, t)| !name.starts_with("adam.") && t.values.iter().all(|v| v.is_finite()))
     );
     let images = Dataset::embedded().expect("embedded").test().slice(0..100).expect("a hundred images");
-    let drawn = spec.data.observation(images.pixels()).draw(&images, TEST_SEED, 0);
-    let mut evaluator = BoundEvaluator::new(
-        &Problem::of_run(&spec, images.pixels()),
-        &spec.data.observation(images.pixels()),
-        &Device::cpu(1),
-    )
-    .expect("it compiles");
+    let drawn = spec.data.observation(&images).draw(&images, TEST_SEED, 0);
+    let mut evaluator =
+        BoundEvaluator::new(&Problem::of_run(&spec, images.columns()), &drawn.observation(), &Device::cpu(1))
+            .expect("it compiles");
     let found = evaluator.run(&checkpoint.store, &drawn, &rows(100), 1, 0, |_| false).expect("it runs");
     let mean = found.bound.iter().sum::<f64>() / 100.0;
     // Independent pixels with their mean probabilities reach about -206 nats, the paper's best model of this size -129.
@@ -57,6 +54,7 @@ fn made_up(folder: &Path, latent: usize) -> RunDirectory {
         bytes: 1,
         first_step_size: None,
         image_shape: None,
+        columns: None,
     };
     let (directory, _lock) = RunDirectory::create(folder, &spec, &info, false).expect("it can be made");
     let mut store = Store::new();

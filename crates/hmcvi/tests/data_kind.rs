@@ -5,8 +5,8 @@ use std::path::Path;
 
 use hmcvi::config::{DataSettings, RunSpec};
 use hmcvi::data::{
-    About, Binarisation, DataError, Dataset, Images, Kind, PixelScale, Reading, Remark, Severity, Source,
-    Split, Splitting, info, open, open_as, write_npy,
+    About, Binarisation, DataError, Dataset, Kind, PixelScale, Reading, Remark, Severity, Source, Split,
+    Splitting, Table, info, open, open_as, write_npy,
 };
 use hmcvi::run::open_data;
 
@@ -59,8 +59,8 @@ fn two_values_are_binary_data_however_they_are_stored() {
     assert_eq!(settings.pixel_scale, PixelScale::P255);
     for draw in 0..20 {
         let train = numbers.train();
-        let values = settings.observation(train.pixels()).draw(train, 1, draw).values(0..train.len());
-        let expected: Vec<f32> = train.bytes().iter().map(|&byte| f32::from(byte == 255)).collect();
+        let values = settings.observation(train).draw(train, 1, draw).values(0..train.len());
+        let expected: Vec<f32> = train.bytes().unwrap().iter().map(|&byte| f32::from(byte == 255)).collect();
         assert_eq!(values, expected);
     }
     let limited = open_data(&DataSettings {
@@ -88,10 +88,10 @@ fn a_kind_can_be_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let read = |values: Vec<u8>, kind| {
         let splitting = Splitting::InOrder;
-        open_as(&save(folder.path(), &values), Reading { kind: Some(kind), splitting })
+        open_as(&save(folder.path(), &values), &Reading { kind: Some(kind), splitting, ..Reading::default() })
     };
     let ones = read(images(|i| (i % 2) as u8), Kind::Byte).unwrap();
-    assert_eq!((ones.kind(), ones.train().bytes().iter().max()), (Kind::Byte, Some(&1)));
+    assert_eq!((ones.kind(), ones.train().bytes().unwrap().iter().max()), (Kind::Byte, Some(&1)));
     let warning = about(&ones.remarks(), About::Range)[0].1.to_owned();
     assert!(warning.starts_with("every value is 0 or 1, but"), "{warning}");
     let zeros = read(images(|_| 0), Kind::Binary).unwrap();
@@ -99,14 +99,14 @@ fn a_kind_can_be_asked_for() {
     let error = read(images(|i| (i % 4) as u8), Kind::Binary).unwrap_err();
     assert!(matches!(error, DataError::Field { .. }));
     assert!(
-        error.to_string().ends_with("a value is 2, expected 0 or 1, as `data.kind` is `binary`"),
+        error.to_string().ends_with("row 0, column 2 is 2, expected 0 or 1, as `data.kind` is `binary`"),
         "{error}"
     );
 }
 
 /// What is said about the range of values in these images.
 fn range(value: impl Fn(usize) -> u8) -> Option<String> {
-    let images = Images::new(2, 4, images(value), None).unwrap();
+    let images = Table::images(2, 4, images(value), None).unwrap();
     let dataset = Dataset::from_parts("d", "s", Splitting::InOrder, (images, None, None)).unwrap();
     let remarks = dataset.remarks();
     let found = about(&remarks, About::Range);
@@ -132,7 +132,7 @@ fn values_that_are_no_intensities_are_warned_about() {
 /// What is said about columns, where the last `constant` of 20 never change.
 fn columns(height: usize, constant: usize) -> Vec<(Severity, String)> {
     let value = |i: usize| if i % 20 >= 20 - constant { 9 } else { (i * 37 % 256) as u8 };
-    let images = Images::new(height, 20 / height, (0..14 * 20).map(value).collect(), None).unwrap();
+    let images = Table::images(height, 20 / height, (0..14 * 20).map(value).collect(), None).unwrap();
     let dataset = Dataset::from_parts("d", "s", Splitting::Shuffled, (images, None, None)).unwrap();
     let remarks = dataset.remarks();
     about(&remarks, About::Columns).into_iter().map(|(severity, text)| (severity, text.to_owned())).collect()
@@ -157,9 +157,9 @@ fn columns_that_never_change_are_counted() {
     }
     let embedded = Dataset::embedded().unwrap();
     let constant = (0..784).filter(|&pixel| {
-        Split::ALL
-            .iter()
-            .all(|&split| embedded.images(split).bytes().iter().skip(pixel).step_by(784).all(|&b| b == 0))
+        Split::ALL.iter().all(|&split| {
+            embedded.table(split).bytes().unwrap().iter().skip(pixel).step_by(784).all(|&b| b == 0)
+        })
     });
     let expected =
         format!("{} of 784 columns never change, as usual for pixels at the border", constant.count());

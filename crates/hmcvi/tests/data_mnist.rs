@@ -3,11 +3,15 @@
 
 use std::path::PathBuf;
 
-use hmcvi::data::{Dataset, Images, Source, Split, info, open, verify_mnist, write_npy};
+use hmcvi::data::{Dataset, Source, Split, Table, info, open, verify_mnist, write_npy};
 
 /// The folder that the environment variable `HMCVI_TEST_MNIST` names; without it there is nothing to check.
 fn folder() -> Option<PathBuf> {
     std::env::var_os("HMCVI_TEST_MNIST").map(PathBuf::from)
+}
+
+fn labels(table: &Table) -> Vec<u8> {
+    table.labels().unwrap().bytes().unwrap()
 }
 
 #[test]
@@ -19,7 +23,7 @@ fn mnist_is_read_split_and_described() {
     // The bytes that `Dataset::sha256` documents, hashed by another program.
     assert_eq!(dataset.sha256(), "d296a89c3e18fd3ef8cf8d876f4b3f7a1cf3b1da6c59fe49fede8cdb5147b6b6");
     let info = info(&dataset);
-    assert_eq!(info.splits.iter().map(|split| split.images).collect::<Vec<_>>(), [50_000, 10_000, 10_000]);
+    assert_eq!(info.splits.iter().map(|split| split.rows).collect::<Vec<_>>(), [50_000, 10_000, 10_000]);
     // Published counts of the digits in the test file.
     let test = Some(vec![980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]);
     assert_eq!(info.splits[2].class_counts, test);
@@ -28,7 +32,7 @@ fn mnist_is_read_split_and_described() {
     let [first, last] = [0, 1].map(|split| info.splits[split].class_counts.clone().unwrap());
     assert_eq!(first.iter().zip(&last).map(|(a, b)| a + b).collect::<Vec<_>>(), train);
     // The mean that everybody normalises with: 0.1307 of the 60,000 training images.
-    let mean = (5.0 * info.splits[0].mean_pixel + info.splits[1].mean_pixel) / 6.0 / 255.0;
+    let mean = (5.0 * info.splits[0].mean + info.splits[1].mean) / 6.0 / 255.0;
     assert!((mean - 0.1307).abs() < 5e-5, "{mean}");
 }
 
@@ -47,11 +51,10 @@ fn mnist_has_the_same_hash_in_another_format() {
     let mnist = open(&Source::Folder(folder)).unwrap();
     let copy = tempfile::tempdir().unwrap();
     for split in Split::ALL {
-        let images: &Images = mnist.images(split);
-        let shape = [images.len(), images.height(), images.width()];
-        write_npy(&copy.path().join(format!("{split}.npy")), &shape, images.bytes()).unwrap();
-        write_npy(&copy.path().join(format!("y_{split}.npy")), &shape[..1], images.labels().unwrap())
-            .unwrap();
+        let images = mnist.table(split);
+        let shape = [images.len(), 28, 28];
+        write_npy(&copy.path().join(format!("{split}.npy")), &shape, images.bytes().unwrap()).unwrap();
+        write_npy(&copy.path().join(format!("y_{split}.npy")), &shape[..1], &labels(images)).unwrap();
     }
     assert_eq!(open(&Source::Folder(copy.path().into())).unwrap().sha256(), mnist.sha256());
 }
@@ -61,10 +64,10 @@ fn the_training_images_of_mnist_are_split_as_usual_in_any_format() {
     let Some(folder) = folder() else { return };
     let mnist = open(&Source::Folder(folder)).unwrap();
     let copy = tempfile::tempdir().unwrap();
-    let save = |name: &str, parts: &[&Images]| {
-        let (count, size) = (parts.iter().map(|images| images.len()).sum(), parts[0].pixels());
-        let pixels = parts.iter().map(|images| images.bytes()).collect::<Vec<_>>().concat();
-        let labels = parts.iter().map(|images| images.labels().unwrap()).collect::<Vec<_>>().concat();
+    let save = |name: &str, parts: &[&Table]| {
+        let (count, size) = (parts.iter().map(|images| images.len()).sum(), parts[0].columns());
+        let pixels = parts.iter().map(|images| images.bytes().unwrap()).collect::<Vec<_>>().concat();
+        let labels = parts.iter().map(|images| labels(images)).collect::<Vec<_>>().concat();
         write_npy(&copy.path().join(format!("x_{name}.npy")), &[count, size], &pixels).unwrap();
         write_npy(&copy.path().join(format!("y_{name}.npy")), &[count], &labels).unwrap();
     };

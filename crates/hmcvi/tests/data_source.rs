@@ -31,7 +31,7 @@ fn small_mnist() -> tempfile::TempDir {
 
 fn lengths(source: Source) -> Result<[usize; 3], DataError> {
     let dataset = open(&source)?;
-    Ok(Split::ALL.map(|split| dataset.images(split).len()))
+    Ok(Split::ALL.map(|split| dataset.table(split).len()))
 }
 
 #[test]
@@ -43,6 +43,10 @@ fn sources_are_words_and_paths() {
         ("idx:some/folder", Source::IdxFolder("some/folder".into())),
         ("a/b.npz", Source::File("a/b.npz".into())),
         ("a/b.NPY", Source::File("a/b.NPY".into())),
+        ("a/b.csv", Source::File("a/b.csv".into())),
+        ("a/b.tsv.gz", Source::File("a/b.tsv.gz".into())),
+        ("a/b.mtx.gz", Source::File("a/b.mtx.gz".into())),
+        ("a/b.gz", Source::Folder("a/b.gz".into())),
     ] {
         assert_eq!(Source::from(text), source);
         assert_eq!(text.parse::<Source>().unwrap(), source);
@@ -99,8 +103,8 @@ fn names_with_dots_and_validation_files_are_found() {
     write_images(folder.path(), "test-images.idx3-ubyte.gz", 4, Storage::Gzip);
     write_labels(folder.path(), "test-labels.idx1-ubyte", 4);
     let dataset = open(&Source::Folder(folder.path().into())).unwrap();
-    assert_eq!(Split::ALL.map(|split| dataset.images(split).len()), [5, 3, 4]);
-    assert_eq!((dataset.train().labels(), dataset.test().labels()), (None, Some(&[3; 4][..])));
+    assert_eq!(Split::ALL.map(|split| dataset.table(split).len()), [5, 3, 4]);
+    assert_eq!((dataset.train().labels(), dataset.test().labels()), (None, Some(&vec![3; 4].into())));
 }
 
 #[test]
@@ -118,8 +122,8 @@ fn a_folder_of_npy_files_is_read() {
     write_npy(&folder.path().join("y_train.npy"), &[6], &[2u8; 6]).unwrap();
     write_npy(&folder.path().join("test.npy"), &[3, 2, 2], &[1u8; 12]).unwrap();
     let dataset = open(&Source::Folder(folder.path().into())).unwrap();
-    assert_eq!(Split::ALL.map(|split| dataset.images(split).len()), [5, 1, 3]);
-    assert_eq!(dataset.validation().labels(), Some(&[2][..]));
+    assert_eq!(Split::ALL.map(|split| dataset.table(split).len()), [5, 1, 3]);
+    assert_eq!(dataset.validation().labels(), Some(&vec![2].into()));
     assert_eq!(dataset.name(), folder.path().file_name().unwrap().to_string_lossy());
 }
 
@@ -137,7 +141,14 @@ fn an_empty_folder_is_told_what_was_looked_for() {
     let folder = tempfile::tempdir().unwrap();
     let error = open(&Source::Folder(folder.path().into())).unwrap_err();
     assert!(matches!(error, DataError::Missing { .. }));
-    for name in ["train-images-idx3-ubyte[.gz]", "t10k-labels-idx1-ubyte[.gz]", "train.npy", "`embedded`"] {
+    for name in [
+        "train-images-idx3-ubyte[.gz]",
+        "t10k-labels-idx1-ubyte[.gz]",
+        "train.npy",
+        "*.png",
+        ".mtx",
+        "`embedded`",
+    ] {
         assert!(error.to_string().contains(name), "{name}: {error}");
     }
     let error = open(&Source::IdxFolder(folder.path().into())).unwrap_err();
@@ -157,9 +168,12 @@ fn what_is_no_folder_or_no_file_is_said() {
     fs::write(&file, "x").unwrap();
     let error = open(&Source::Folder(file)).unwrap_err().to_string();
     assert!(
-        error.ends_with("found a file, expected a folder, a file that ends in .npy or .npz, or `embedded`")
+        error.ends_with(
+            "found a file with another name, expected a folder, a file that ends in .npy, .npz, .csv, .tsv or .mtx (also \
+             with .gz), or `embedded`"
+        )
     );
-    for name in ["folder.npy", "folder.npz"] {
+    for name in ["folder.npy", "folder.npz", "folder.csv", "folder.mtx"] {
         fs::create_dir(folder.path().join(name)).unwrap();
         let error = open(&Source::File(folder.path().join(name))).unwrap_err();
         assert!(matches!(error, DataError::Kind { found: "a folder", .. }), "{error}");

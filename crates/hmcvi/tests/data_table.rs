@@ -1,8 +1,7 @@
 //! Check what tables hold, what their values are taken for, and how they are divided.
 #![allow(clippy::unwrap_used)]
 
-use hmcvi::data::table::{Kind, Labels, Table, Tables};
-use hmcvi::data::{About, DataError, Dataset, Remark, Severity, Split, Splitting};
+use hmcvi::data::{About, DataError, Dataset, Kind, Labels, Remark, Severity, Split, Splitting, Table};
 use hmcvi_graph::DataSet;
 use sha2::{Digest, Sha256};
 
@@ -19,8 +18,8 @@ fn message(result: Result<impl std::fmt::Debug, DataError>) -> String {
     result.unwrap_err().to_string()
 }
 
-fn divide(table: Table, splitting: Splitting, kind: Option<Kind>) -> Result<Tables, DataError> {
-    Tables::from_parts("test", "memory", splitting, (table, None, None), kind)
+fn divide(table: Table, splitting: Splitting, kind: Option<Kind>) -> Result<Dataset, DataError> {
+    Dataset::from_parts("test", "memory", splitting, (table, None, None))?.taken_as(kind)
 }
 
 fn about(remarks: &[Remark], about: About) -> Vec<(Severity, &str)> {
@@ -32,24 +31,24 @@ fn about(remarks: &[Remark], about: About) -> Vec<(Severity, &str)> {
 fn dense_and_sparse_tables_give_the_same_rows() {
     for table in [dense(), sparse()] {
         assert_eq!((table.len(), table.columns()), (3, 3));
-        assert_eq!(table.rows(0..2).unwrap().as_ref(), [1.0, 0.0, 2.0, 0.0, 0.0, 0.0]);
-        assert!(table.rows(3..3).unwrap().is_empty());
-        assert!(table.rows(2..4).is_none() && table.slice(2..4).is_none());
+        assert_eq!(table.values(0..2).unwrap().as_ref(), [1.0, 0.0, 2.0, 0.0, 0.0, 0.0]);
+        assert!(table.values(3..3).unwrap().is_empty());
+        assert!(table.values(2..4).is_none() && table.slice(2..4).is_none());
         assert_eq!(table.non_zeros(2).collect::<Vec<_>>(), [(1, 3.0), (2, 0.5)]);
         let mut batch = [9.0; 6];
         table.gather(&[2, 0], &mut batch);
         assert_eq!(batch, [0.0, 3.0, 0.5, 1.0, 0.0, 2.0]);
         let slice = table.slice(1..3).unwrap();
-        assert_eq!(slice.rows(0..2), table.rows(1..3));
+        assert_eq!(slice.values(0..2), table.values(1..3));
         assert_eq!(slice.is_sparse(), table.is_sparse());
     }
 }
 
 #[test]
 fn the_engine_takes_tables_as_they_are() {
-    assert!(matches!(dense().data_set(), DataSet::Values(values) if values.len() == 9));
+    assert!(matches!(dense().data_set(), ("data", DataSet::Values(values)) if values.len() == 9));
     let table = sparse();
-    let DataSet::Sparse(rows) = table.data_set() else { panic!("sparse") };
+    let (_, DataSet::Sparse(rows)) = table.data_set() else { panic!("sparse") };
     assert_eq!((rows.rows(), rows.cols(), rows.row(2)), (3, 3, (&[1, 2][..], &[3.0, 0.5][..])));
 }
 
@@ -60,12 +59,12 @@ fn memory_of_sparse_tables_is_in_proportion_to_what_is_not_zero() {
     let indices: Vec<u32> = (0..3 * rows as u32).map(|i| (i % 3) * 10_000).collect();
     let table = Table::sparse(columns, &starts, &indices, &vec![1.0; 3 * rows]).unwrap();
     // A column of four and a value of four bytes for each, a start of eight for each row and one more.
-    assert_eq!(table.bytes(), 8 * 3 * rows + 8 * (rows + 1));
+    assert_eq!(table.memory(), 8 * 3 * rows + 8 * (rows + 1));
     let tables = divide(table, Splitting::Shuffled, None).unwrap();
-    let all: usize = Split::ALL.iter().map(|&split| tables.table(split).bytes()).sum();
+    let all: usize = Split::ALL.iter().map(|&split| tables.table(split).memory()).sum();
     assert_eq!(all, 8 * 3 * rows + 8 * (rows + 3));
     // Zeros that are given are not kept.
-    assert_eq!(Table::sparse(2, &[0, 2], &[0, 1], &[0.0, -0.0]).unwrap().bytes(), 16);
+    assert_eq!(Table::sparse(2, &[0, 2], &[0, 1], &[0.0, -0.0]).unwrap().memory(), 16);
 }
 
 #[test]
@@ -189,31 +188,22 @@ fn names_of_kinds_are_those_of_records() {
 }
 
 #[test]
-fn tables_are_divided_as_images_are() {
+fn numbers_are_divided_as_bytes_are() {
     let dataset = Dataset::embedded().unwrap();
     let images = dataset.train().slice(0..140).unwrap();
-    let values: Vec<f32> = images.bytes().iter().map(|&byte| f32::from(byte)).collect();
-    let labels = images.labels().unwrap().iter().map(|&label| i64::from(label)).collect();
-    let table = Table::dense(784, values).unwrap().with_labels(Labels::numbers(labels)).unwrap();
+    let values = images.values(0..140).unwrap().into_owned();
+    let table = Table::dense(784, values).unwrap().with_labels(images.labels().unwrap().clone()).unwrap();
     for splitting in [Splitting::Shuffled, Splitting::InOrder] {
-        let tables = divide(table.clone(), splitting, None).unwrap();
+        let numbers = divide(table.clone(), splitting, None).unwrap();
         let parts = (images.clone(), None, None);
         let dataset = Dataset::from_parts("test", "memory", splitting, parts).unwrap();
         for split in Split::ALL {
-            let (table, images) = (tables.table(split), dataset.images(split));
+            let (table, images) = (numbers.table(split), dataset.table(split));
             assert_eq!(table.rows_in_file(), images.rows_in_file());
-            assert!(
-                table
-                    .rows(0..table.len())
-                    .unwrap()
-                    .iter()
-                    .zip(images.bytes())
-                    .all(|(a, &b)| *a == f32::from(b))
-            );
-            let labels = table.labels().unwrap().values().iter();
-            assert!(labels.zip(images.labels().unwrap()).all(|(a, &b)| *a == i64::from(b)));
+            assert_eq!(table.values(0..table.len()), images.values(0..images.len()));
+            assert_eq!(table.labels(), images.labels());
         }
-        let remarks = tables.remarks();
+        let remarks = numbers.remarks();
         let [(_, text)] = about(&remarks, About::Split)[..] else { panic!("{remarks:?}") };
         assert!(text.ends_with("100 training, 20 validation and 20 test rows"), "{text}");
     }
@@ -223,17 +213,17 @@ fn tables_are_divided_as_images_are() {
 fn parts_that_are_given_are_kept_and_must_fit() {
     let part = |columns: usize| Table::dense(columns, vec![0.25; 12]).unwrap();
     let parts = (part(2), Some(part(2)), Some(part(2)));
-    let tables = Tables::from_parts("test", "memory", Splitting::Shuffled, parts, None).unwrap();
+    let tables = Dataset::from_parts("test", "memory", Splitting::Shuffled, parts).unwrap();
     assert_eq!(Split::ALL.map(|split| tables.table(split).len()), [6; 3]);
     assert_eq!(tables.clone().limited(4).unwrap().test().len(), 4);
-    assert!(message(tables.limited(0)).contains("number of rows is 0"));
+    assert!(message(tables.limited(0)).contains("number of train rows is 0"));
     let parts = (part(2), None, Some(part(3)));
-    let error = message(Tables::from_parts("test", "memory", Splitting::Shuffled, parts, None));
+    let error = message(Dataset::from_parts("test", "memory", Splitting::Shuffled, parts));
     assert!(error.contains("number of columns of the test rows is 3, expected 2"), "{error}");
     // One kind for all parts: a table of which only the test rows show that it is not binary.
     let two = Table::dense(1, vec![0.0, 1.0]).unwrap();
     let parts = (two.clone(), Some(two), Some(Table::dense(1, vec![0.5]).unwrap()));
-    let tables = Tables::from_parts("test", "memory", Splitting::Shuffled, parts, None).unwrap();
+    let tables = Dataset::from_parts("test", "memory", Splitting::Shuffled, parts).unwrap();
     assert_eq!(tables.train().kind(), Kind::Real);
 }
 
@@ -261,23 +251,72 @@ fn summaries_are_those_of_the_values() {
 }
 
 #[test]
-fn images_are_tables_with_a_shape() {
-    let dataset = Dataset::embedded().unwrap();
-    let tables = Tables::from_images(&dataset).unwrap();
-    assert_eq!((tables.kind(), tables.train().shape()), (Kind::Byte, Some((28, 28))));
+fn binary_data_is_held_as_bytes_unless_it_is_sparse() {
+    let values = |one: f32| (0..28).map(|i| if i % 3 == 0 { one } else { 0.0 }).collect::<Vec<_>>();
+    let images = |one: u8| {
+        let bytes = values(f32::from(one)).iter().map(|&value| value as u8).collect();
+        Table::images(2, 2, bytes, None).unwrap()
+    };
+    let dense = Table::dense(4, values(1.0)).unwrap();
+    assert_eq!((dense.kind(), dense.memory()), (Kind::Binary, 28));
+    let [ones, whites] = [1, 255].map(|one| images(one).taken_as(None).unwrap());
+    assert_eq!((ones.kind(), ones.shape(), &ones), (Kind::Binary, Some((2, 2)), &whites));
+    assert_eq!(ones.bytes(), dense.bytes());
+    assert_eq!(ones.values(0..7).unwrap().as_ref(), values(1.0));
+    assert_eq!((ones.summary().max, ones.summary().mean), (1.0, 10.0 / 28.0));
+    // Only bytes have white pixels.
+    assert!(message(Table::dense(4, values(255.0)).unwrap().taken_as(Some(Kind::Binary))).contains("is 255"));
+    let sparse = Table::sparse(4, &[0, 1, 2], &[0, 3], &[1.0, 1.0]).unwrap();
+    assert!(sparse.kind() == Kind::Binary && sparse.is_sparse());
+    // Splits are held alike, and intensities always as bytes.
+    let parts = (dense, Some(sparse.clone()), Some(sparse.clone()));
+    let dataset = Dataset::from_parts("test", "memory", Splitting::InOrder, parts).unwrap();
+    assert_eq!(Split::ALL.map(|split| dataset.table(split).bytes().is_some()), [true; 3]);
+    assert_eq!(dataset.test().bytes(), Some(&[255, 0, 0, 0, 0, 0, 0, 255][..]));
+    assert_eq!(sparse.taken_as(Some(Kind::Byte)).unwrap().bytes(), Some(&[1, 0, 0, 0, 0, 0, 0, 1][..]));
+}
+
+#[test]
+fn copies_share_their_values() {
+    let table = dense();
+    let (a, b) = (table.clone(), table.values(0..3).unwrap());
+    assert!(std::ptr::eq(a.values(0..3).unwrap().as_ptr(), b.as_ptr()));
+}
+
+/// Seven rows of classes: `town` has 0, 1 and 2, `sex` 0 and 1, of which 2 and 1 are in the test rows alone.
+fn classes() -> Dataset {
+    let values = [[0, 0], [1, 0], [0, 0], [1, 0], [0, 0], [1, 0], [2, 1]].concat();
+    let table = Table::dense(2, values.into_iter().map(|class| class as f32).collect()).unwrap();
+    let table = table.with_names(vec!["town".into(), "sex".into()]).unwrap();
+    let table = table.with_labels(Labels::numbers((0..7).collect())).unwrap();
+    divide(table, Splitting::InOrder, Some(Kind::Class)).unwrap()
+}
+
+#[test]
+fn classes_get_a_column_each() {
+    let dataset = classes().one_hot().unwrap();
     for split in Split::ALL {
-        let (table, images) = (tables.table(split), dataset.images(split));
-        assert!(
-            table.rows(0..table.len()).unwrap().iter().zip(images.bytes()).all(|(a, &b)| *a == f32::from(b))
-        );
+        let table = dataset.table(split);
+        assert_eq!((table.kind(), table.groups()), (Kind::Class, Some(&[3, 2][..])));
+        assert_eq!(table.names().unwrap(), ["town=0", "town=1", "town=2", "sex=0", "sex=1"]);
     }
-    // Binary images are held as the bytes 0 and 255, which stand for 0 and 1.
-    let parts = (0..3).map(|_| dataset.train().slice(0..9).unwrap());
-    let [train, validation, test] = parts.collect::<Vec<_>>().try_into().unwrap();
-    let bytes = train.bytes().iter().map(|&byte| if byte > 99 { 255 } else { 0 }).collect::<Vec<u8>>();
-    let images = |_| hmcvi::data::Images::new(28, 28, bytes.clone(), None).unwrap();
-    let [train, validation, test] = [train, validation, test].map(images);
-    let binary = Dataset::new("binary", "memory", train, validation, test).unwrap().taken_as(None).unwrap();
-    let table = Tables::from_images(&binary).unwrap();
-    assert_eq!((table.kind(), table.summary().max), (Kind::Binary, 1.0));
+    let train = dataset.train().values(0..2).unwrap();
+    assert_eq!(train.as_ref(), [1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0]);
+    assert_eq!(dataset.test().values(0..1).unwrap().as_ref(), [0.0, 0.0, 1.0, 0.0, 1.0]);
+    assert_eq!(dataset.test().labels().unwrap().values(), [6]);
+    assert_eq!(dataset.test().slice(0..1).unwrap().groups(), Some(&[3, 2][..]));
+    assert_ne!(dataset.sha256(), classes().sha256());
+    // Once is enough, and other kinds stay as they are.
+    assert_eq!(dataset.clone().one_hot().unwrap(), dataset);
+    let embedded = Dataset::embedded().unwrap();
+    assert_eq!(embedded.clone().one_hot().unwrap(), embedded);
+}
+
+#[test]
+fn too_many_classes_are_refused() {
+    let table = Table::dense(2, vec![0.0, 65_535.0, 0.0, 1.0, 1.0, 2.0]).unwrap();
+    let dataset = divide(table, Splitting::InOrder, Some(Kind::Class)).unwrap();
+    let error = message(dataset.one_hot());
+    assert!(error.contains("number of classes of all columns is 65538, expected at most 65536"), "{error}");
+    assert!(error.contains("column 1 alone has 65536"), "{error}");
 }

@@ -63,7 +63,7 @@ fn likelihoods_of_the_builtin_model_are_those_of_quadrature() {
     options.quadrature = Some(QuadratureOptions { spacing: SPACING });
     let annealing = AnnealingOptions { temperatures: 300, ..AnnealingOptions::default() };
     options.annealing = Some((annealing, images.len()));
-    let drawn = builtin.spec.data.observation(images.pixels()).draw(&images, options.images_seed, 0);
+    let drawn = builtin.spec.data.observation(&images).draw(&images, options.images_seed, 0);
     let x: Vec<Vec<f32>> = (0..images.len()).map(|i| drawn.values(i..i + 1)).collect();
     let exact = integrals(&mut builtin, &x);
     let Builtin { spec, checkpoint, .. } = &mut builtin;
@@ -89,7 +89,7 @@ fn defensive_proposals_find_the_posterior_where_the_encoder_points_elsewhere() {
     const SAMPLES: usize = 400_000;
     let mut builtin = Builtin::open().expect("it is part of the library");
     let images = Dataset::embedded().expect("embedded").test().slice(IMAGES).expect("some images");
-    let x = builtin.spec.data.observation(images.pixels()).draw(&images, 1, 0).values(0..1);
+    let x = builtin.spec.data.observation(&images).draw(&images, 1, 0).values(0..1);
     let exact = integrals(&mut builtin, std::slice::from_ref(&x))[0];
     let model = Problem::of_run(&builtin.spec, x.len());
     let sample = |proposal| {

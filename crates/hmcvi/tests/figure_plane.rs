@@ -26,9 +26,9 @@ fn builtin() -> (Builtin, Dataset, Device) {
 /// `U(z)` by way of the evaluation.
 fn energies(model: &mut Builtin, data: &Dataset, device: &Device, z: &[Point]) -> Vec<f64> {
     let one = data.test().slice(IMAGE..IMAGE + 1).expect("an image");
-    let x = model.spec.data.observation(one.pixels()).draw(&one, TEST_SEED, 0).values(0..1);
+    let x = model.spec.data.observation(&one).draw(&one, TEST_SEED, 0).values(0..1);
     let z: Vec<f32> = z.as_flattened().iter().map(|z| *z as f32).collect();
-    let problem = Problem::of_run(&model.spec, one.pixels());
+    let problem = Problem::of_run(&model.spec, one.columns());
     let mut sampler =
         PosteriorSampler::<f32>::new(&problem, PosteriorOptions::default(), device).expect("it compiles");
     sampler.energies(&model.checkpoint.store, &x, &z).expect("it runs")
@@ -83,13 +83,10 @@ fn a_latent_map_shows_the_chains_ends_through_the_distribution_function() {
     let found = latent_square(&plane, data.train(), 60, 3).expect("it runs");
     assert_eq!((found.images, found.points.len()), (60, 60));
     let images = data.train().slice(0..60).expect("sixty images");
-    let drawn = model.spec.data.observation(images.pixels()).draw(&images, TEST_SEED, 0);
-    let mut evaluator = BoundEvaluator::new(
-        &Problem::of_run(&model.spec, images.pixels()),
-        &model.spec.data.observation(images.pixels()),
-        &device,
-    )
-    .expect("it compiles");
+    let drawn = model.spec.data.observation(&images).draw(&images, TEST_SEED, 0);
+    let mut evaluator =
+        BoundEvaluator::new(&Problem::of_run(&model.spec, images.columns()), &drawn.observation(), &device)
+            .expect("it compiles");
     let chains = evaluator.run(&model.checkpoint.store, &drawn, &rows(60), 3, 0, |_| false).expect("it runs");
     for (i, point) in found.points.iter().enumerate() {
         assert!((0.0..=1.0).contains(&point.x) && (0.0..=1.0).contains(&point.y));

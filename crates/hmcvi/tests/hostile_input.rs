@@ -10,11 +10,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use hmcvi::config::{RunSpec, preset};
-use hmcvi::data::table::{
-    CsvColumns, Table, TableReading, Tables, open as open_table, read_csv_bytes, read_mtx_bytes,
-    read_npy_bytes as read_table_npy, read_png_bytes,
+use hmcvi::data::{
+    CsvColumns, DataError, Dataset, Kind, Reading, Source, Splitting, Table, open_as, read_csv_bytes,
+    read_idx_bytes, read_mtx_bytes, read_npy_bytes, read_png_bytes, write_npy_to,
 };
-use hmcvi::data::{ByteArray, DataError, Splitting, read_idx_bytes, read_npy_bytes, write_npy_to};
 use hmcvi::run::{Checkpoint, Journal, RunDirectory};
 use hmcvi_graph::Store;
 use hmcvi_record::{CHECKPOINT_SCHEMA, CheckpointInfo, RunInfo, files};
@@ -170,7 +169,7 @@ fn compressed_idx_files() {
 #[test]
 fn npy_files() {
     torment("npy", &[npy()], 40, |bytes| {
-        read_npy_bytes("damaged", bytes).and_then(|a: ByteArray| a.into_images("damaged", None)).is_ok()
+        read_npy_bytes("damaged", bytes).and_then(|table| table.taken_as(Some(Kind::Byte))).is_ok()
     });
 }
 
@@ -186,7 +185,7 @@ fn npz_archives() {
     let path = folder.path().join("damaged.npz");
     torment("npz", &[seed], 4000, |bytes| {
         std::fs::write(&path, bytes).expect("written");
-        hmcvi::data::open(&hmcvi::data::Source::File(path.clone())).is_ok()
+        open_as(&Source::File(path.clone()), &Reading::default()).is_ok()
     });
 }
 
@@ -200,9 +199,8 @@ fn torment_table(
     torment(name, seeds, growth, |bytes| match read(bytes) {
         Ok(table) => {
             // What is accepted can be used.
-            let tables =
-                Tables::from_parts("damaged", "memory", Splitting::Shuffled, (table, None, None), None);
-            tables.map_or(true, |tables| tables.summary().rows > 0 && !tables.remarks().is_empty())
+            let dataset = Dataset::from_parts("damaged", "memory", Splitting::Shuffled, (table, None, None));
+            dataset.map_or(true, |dataset| dataset.summary().rows > 0 && !dataset.remarks().is_empty())
         }
         Err(_) => false,
     });
@@ -215,7 +213,7 @@ fn arrays_of_numbers() {
     write_npy_to(&mut c, &[5, 4, 4], &values).expect("memory");
     let at = c.windows(7).position(|word| word == b"False, ").expect("the order of the axes");
     let fortran = [&c[..at], b"True,  ", &c[at + 7..]].concat();
-    torment_table("table npy", &[c, npy(), fortran], 60, |bytes| read_table_npy("damaged", bytes));
+    torment_table("table npy", &[c, npy(), fortran], 60, |bytes| read_npy_bytes("damaged", bytes));
 }
 
 #[test]
@@ -248,7 +246,8 @@ fn sparse_archives() {
     // Fewer inputs, because each is written to the disk; the archive around the arrays is damaged above.
     torment_with(2_000, "table npz", &[seed], 4000, |bytes| {
         std::fs::write(&path, bytes).expect("written");
-        open_table(&path, &TableReading::default()).is_ok_and(|tables| tables.train().is_sparse())
+        open_as(&Source::File(path.clone()), &Reading::default())
+            .is_ok_and(|dataset| dataset.train().is_sparse())
     });
 }
 
@@ -276,9 +275,9 @@ fn sparse_tables_are_never_dense_in_memory() {
     MOST.with(|most| most.set(before));
     let table = read_mtx_bytes("counts.mtx", text.as_bytes(), true).expect("counts");
     let parts = (table, None, None);
-    let tables = Tables::from_parts("counts", "memory", Splitting::Shuffled, parts, None).expect("counts");
-    assert_eq!((tables.summary().rows, tables.summary().max), (size, 3.0));
-    assert!(!tables.remarks().is_empty() && tables.test().rows(0..1).is_some());
+    let dataset = Dataset::from_parts("counts", "memory", Splitting::Shuffled, parts).expect("counts");
+    assert_eq!((dataset.summary().rows, dataset.summary().max), (size, 3.0));
+    assert!(!dataset.remarks().is_empty() && dataset.test().values(0..1).is_some());
     let taken = MOST.with(Cell::get) - before;
     // At most 64 bytes for each value and 128 for each row and column, all copies together.
     assert!(taken < 64 * 2 * size + 128 * 2 * size, "{taken} bytes");
@@ -349,6 +348,7 @@ fn torment_run(file: &str, seed: Vec<u8>, read: impl Fn(&RunDirectory, &Path) ->
         bytes: 0,
         first_step_size: None,
         image_shape: None,
+        columns: None,
     };
     let created = RunDirectory::create(folder.path(), &spec, &info, false);
     let (directory, _lock) = created.expect("an empty folder");

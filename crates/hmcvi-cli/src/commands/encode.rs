@@ -52,7 +52,7 @@ struct Written {
 
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
     let model = open_trained(context, &arguments.trained)?;
-    let images = first(model.data.images(arguments.split.into()), arguments.limit)?;
+    let images = first(model.data.table(arguments.split.into()), arguments.limit)?;
     let names = FILES.iter().filter(|name| match **name {
         LABELS => images.labels().is_some(),
         ROWS => images.rows_in_file().is_some(),
@@ -61,10 +61,9 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
     let outputs = Outputs::claim(names.map(|name| arguments.out.join(name)), arguments.force)?;
     outputs.spare(&model.spec.data.source)?;
     let (spec, n, d) = (&model.spec, images.len(), model.spec.model.latent);
-    let (problem, observation) = (model.problem(), spec.data.observation(images.pixels()));
-    let drawn = observation.draw(&images, TEST_SEED, 0);
+    let (problem, drawn) = (model.problem(), spec.data.observation(&images).draw(&images, TEST_SEED, 0));
     let all = rows(n);
-    let mut evaluator = BoundEvaluator::new(&problem, &observation, &model.device)?;
+    let mut evaluator = BoundEvaluator::new(&problem, &drawn.observation(), &model.device)?;
     let (mut start, mut end, mut last) = (Vec::new(), Vec::new(), None);
     for draw in 0..u64::from(arguments.draws) {
         if context.interrupt.requested() {
@@ -93,7 +92,10 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
     }
     if let Some(labels) = images.labels() {
         let file = arguments.out.join(LABELS);
-        outputs.write_npy(&file, &[n], labels)?;
+        match labels.bytes() {
+            Some(bytes) => outputs.write_npy(&file, &[n], &bytes)?,
+            None => outputs.write_npy(&file, &[n], labels.values())?,
+        }
         written.push(Written { file, shape: vec![n] });
     }
     if let Some(rows) = images.rows_in_file() {

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use hmcvi::config::RunSpec;
-use hmcvi::data::{Dataset, Images};
+use hmcvi::data::{Dataset, Table};
 use hmcvi::eval::{
     AnnealingOptions, AnnealingSchedule, AnnealingStart, EvaluationOptions, EvaluationResult,
     ImportanceOptions, PosteriorOptions, Proposal, Quadrature, QuadratureOptions, evaluate,
@@ -195,7 +195,7 @@ fn quadrature(spacing: f64, spec: &RunSpec) -> Result<QuadratureOptions, Failure
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
     let model = open_trained(context, &arguments.trained)?;
     let split = hmcvi::data::Split::from(arguments.split);
-    let images = first(model.data.images(split), arguments.limit)?;
+    let images = first(model.data.table(split), arguments.limit)?;
     let options = arguments.options(&model.spec)?;
     let which: hmcvi::run::Which = arguments.trained.checkpoint.into();
     let parts = (split.name(), which.name());
@@ -268,7 +268,7 @@ fn journal(
 }
 
 /// The first images, if not all are wanted.
-pub(crate) fn first(images: &Images, limit: Option<usize>) -> Result<Images, Failure> {
+pub(crate) fn first(images: &Table, limit: Option<usize>) -> Result<Table, Failure> {
     match limit {
         Some(0) => Err(Failure::Usage("`--limit` is 0, but must be at least 1".into())),
         Some(limit) if limit < images.len() => images

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
-use hmcvi::data::Images;
+use hmcvi::data::Table;
 use hmcvi::figure::{self, EnsembleSettings, FigureError, MotionSettings, PlaneModel};
 use hmcvi::run::{Builtin, Which};
 use hmcvi_report::{Scene, figure as drawing};
@@ -147,7 +147,7 @@ fn make(number: u8, model: &mut Model, arguments: &Arguments) -> Result<Drawn, F
     })
 }
 
-fn plane(model: &mut Model) -> Result<(PlaneModel<'_>, &Images), FigureError> {
+fn plane(model: &mut Model) -> Result<(PlaneModel<'_>, &Table), FigureError> {
     let Model { spec, data, checkpoint, device, .. } = model;
     Ok((PlaneModel::new(spec, &checkpoint.store, device)?, data.test()))
 }

@@ -16,7 +16,7 @@ use crate::arguments::Trained;
 use crate::commands::eval::first;
 use crate::failure::Failure;
 use crate::output::Outputs;
-use crate::settings::{Model, open_network, open_trained};
+use crate::settings::{Model, Size, open_network, open_trained};
 use crate::source;
 
 /// What was typed.
@@ -44,7 +44,8 @@ pub(crate) struct Arguments {
 /// What was written.
 #[derive(Serialize)]
 struct Written {
-    image: PathBuf,
+    /// Only where rows of the data are images.
+    image: Option<PathBuf>,
     values: PathBuf,
     shape: Vec<usize>,
     z: PathBuf,
@@ -59,22 +60,31 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
     }
     let files = [out.clone(), out.with_extension("npy"), z_file(out)];
     let outputs = Outputs::claim(files.clone(), arguments.force)?;
-    let ([height, width], pictures) = match arguments.reconstruct {
+    let (size, pictures) = match arguments.reconstruct {
         true => reconstructed(context, arguments, &outputs)?,
         false => sampled(context, arguments, &outputs)?,
     };
     let Pictures { values, mut shape, columns, z, z_shape } = pictures;
-    shape.extend([height, width]);
+    shape.extend(size.lengths());
     let [image, values_file, z_file] = files;
     outputs.write_npy(&values_file, &shape, &values)?;
     outputs.write_npy(&z_file, &z_shape, &z)?;
-    outputs.write(&image, &GreyGrid { height, width, columns, values }.png()?)?;
+    let image = match size {
+        Size::Image([height, width]) => {
+            outputs.write(&image, &GreyGrid { height, width, columns, values }.png()?)?;
+            Some(image)
+        }
+        Size::Row(_) => {
+            context.terminal.notice("no picture is written: the rows of this model's data are no images");
+            None
+        }
+    };
     let written = Written { image, values: values_file, shape, z: z_file, z_shape };
     if context.terminal.json {
         return context.terminal.print_json(&written);
     }
-    let lines = [&written.image, &written.values, &written.z].map(|file| format!("{}\n", file.display()));
-    context.terminal.print(&lines.concat())
+    let files = written.image.iter().chain([&written.values, &written.z]);
+    context.terminal.print(&files.map(|file| format!("{}\n", file.display())).collect::<String>())
 }
 
 /// The file of the latent points beside a picture.
@@ -88,28 +98,24 @@ fn reconstructed(
     context: &Context,
     arguments: &Arguments,
     outputs: &Outputs,
-) -> Result<([usize; 2], Pictures), Failure> {
+) -> Result<(Size, Pictures), Failure> {
     let mut model = open_trained(context, &arguments.trained)?;
     outputs.spare(&model.spec.data.source)?;
-    let shape = [model.data.test().height(), model.data.test().width()];
-    Ok((shape, reconstructions(&mut model, arguments.count as usize, arguments.seed)?))
+    let size = Size::of(model.data.test());
+    Ok((size, reconstructions(&mut model, arguments.count as usize, arguments.seed)?))
 }
 
 /// The data may be gone: all that is needed is in the run.
-fn sampled(
-    context: &Context,
-    arguments: &Arguments,
-    outputs: &Outputs,
-) -> Result<([usize; 2], Pictures), Failure> {
+fn sampled(context: &Context, arguments: &Arguments, outputs: &Outputs) -> Result<(Size, Pictures), Failure> {
     let mut network = open_network(&arguments.trained)?;
     outputs.spare(&network.spec.data.source)?;
     if let Some(data) = &arguments.trained.data.data {
         outputs.spare(&source::named(data).to_string())?;
         context.terminal.notice("`--data` is not used: samples from the prior need no data");
     }
-    let shape = network.image_shape()?;
+    let size = network.size()?;
     let model = (&network.spec, &mut network.checkpoint, &network.device);
-    Ok((shape, prior(model, shape.iter().product(), arguments.count as usize, arguments.seed)?))
+    Ok((size, prior(model, size.lengths().iter().product(), arguments.count as usize, arguments.seed)?))
 }
 
 /// Images and the latent points that they were decoded from.
@@ -140,11 +146,10 @@ pub(crate) fn prior(
 /// Test images, then decoded from draws before and after the HMC steps.
 pub(crate) fn reconstructions(model: &mut Model, count: usize, seed: u64) -> Result<Pictures, Failure> {
     let images = first(model.data.test(), Some(count))?;
-    let (spec, device, pixels, count) = (&model.spec, &model.device, images.pixels(), images.len());
-    let (problem, observation) = (model.problem(), spec.data.observation(pixels));
-    let seen = observation.draw(&images, TEST_SEED, 0);
+    let (spec, device, count) = (&model.spec, &model.device, images.len());
+    let (problem, seen) = (model.problem(), spec.data.observation(&images).draw(&images, TEST_SEED, 0));
     let store = &model.checkpoint.store;
-    let chains = BoundEvaluator::new(&problem, &observation, device)?.run(
+    let chains = BoundEvaluator::new(&problem, &seen.observation(), device)?.run(
         store,
         &seen,
         &rows(count),

@@ -113,10 +113,11 @@ fn advise(context: &Context, spec: &RunSpec) {
 fn describe(context: &Context, spec: &RunSpec, data: &Dataset, out: &Path) {
     let what = spec.preset.as_deref().unwrap_or("a model");
     context.terminal.say(&format!(
-        "training {what}: {} latent dimensions, {}; {} training images of {}; into {}",
+        "training {what}: {} latent dimensions, {}; {} training {} of {}; into {}",
         spec.model.latent,
         steps(&spec.chain),
         data.train().len(),
+        source::rows(data),
         source::describe(&spec.data, data),
         out.display()
     ));

@@ -190,6 +190,7 @@ pub(crate) fn run(name: &str, by: f64) -> RunData {
         bytes: 1_000_000,
         first_step_size: Some(0.05),
         image_shape: Some([28, 28]),
+        columns: Some(784),
     };
     let summary = Summary {
         schema: SCHEMA,

@@ -4,6 +4,7 @@
 //! described here imports this module.
 
 mod changes;
+mod data;
 mod edits;
 mod error;
 mod presets;

@@ -168,7 +168,13 @@ fn allowed(node: &Value) -> String {
         "integer" => format!("a whole number{}", range(node)),
         "array" => {
             let most = node["maxItems"].as_u64().map_or(String::new(), |most| format!("at most {most} "));
-            format!("a list of {most}whole numbers{}, such as {}", range(&node["items"]), node["default"])
+            match kind(&node["items"]) {
+                "string" => format!("a list of {most}strings, such as [\"a\", \"b\"]"),
+                _ => {
+                    let range = range(&node["items"]);
+                    format!("a list of {most}whole numbers{range}, such as {}", node["default"])
+                }
+            }
         }
         _ => format!("a number{}", range(node)),
     }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::error::ConfigError;
 use super::schema::{SCHEMA, Schema};
 use super::train::TrainSettings;
-use crate::data::{Binarisation, Dataset, Kind, Observation, PixelScale, Splitting};
+use crate::data::{Binarisation, Kind, PixelScale, Splitting};
 use crate::family::ChainSettings;
 use crate::model::VaeSettings;
 
@@ -20,7 +20,7 @@ pub struct RunSpec {
     pub preset: Option<String>,
     /// Seed of all random numbers.
     pub seed: u64,
-    /// Images.
+    /// Data, such as images.
     pub data: DataSettings,
     /// Networks.
     pub model: VaeSettings,
@@ -46,7 +46,7 @@ impl Default for RunSpec {
     }
 }
 
-/// How images become data.
+/// Where data comes from, and how models see it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
@@ -56,8 +56,17 @@ pub struct DataSettings {
     /// What the values are taken for; left out, the values themselves decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<Kind>,
-    /// How arrays are divided that come without test or validation images.
+    /// How rows are divided that come without test or validation rows.
     pub split: Splitting,
+    /// Columns of a .csv file, by name; left out, all of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<String>,
+    /// Column of a .csv file that holds labels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub labels: Option<String>,
+    /// Whether columns of an .mtx file are rows of the data, as in files of single cells.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub transpose: bool,
     /// How grey pixels become binary ones.
     pub binarisation: Binarisation,
     /// A pixel's probability is its byte divided by this, 256 (the paper's) or 255.
@@ -65,7 +74,7 @@ pub struct DataSettings {
     /// Fixed draws of the validation and test images.
     #[cfg_attr(test, schemars(range(min = 1, max = 1000)))]
     pub evaluation_draws: usize,
-    /// Number of images to use of each split; 0 for all.
+    /// Number of rows to use of each split; 0 for all.
     pub limit: usize,
 }
 
@@ -75,38 +84,14 @@ impl Default for DataSettings {
             source: "embedded".into(),
             kind: None,
             split: Splitting::default(),
+            columns: Vec::new(),
+            labels: None,
+            transpose: false,
             binarisation: Binarisation::Stochastic,
             pixel_scale: PixelScale::P256,
             evaluation_draws: 5,
             limit: 0,
         }
-    }
-}
-
-impl DataSettings {
-    /// These settings for `data`: they name its kind, and leave nothing to chance where its values are 0 and 1 already.
-    #[must_use]
-    pub fn for_data(&self, data: &Dataset) -> Self {
-        let settings = DataSettings { kind: Some(data.kind()), ..self.clone() };
-        match data.kind() {
-            Kind::Binary => DataSettings {
-                binarisation: Binarisation::Threshold,
-                pixel_scale: PixelScale::P255,
-                ..settings
-            },
-            Kind::Byte => settings,
-        }
-    }
-
-    /// How rows with so many columns become what a model sees.
-    pub fn observation(&self, columns: usize) -> Observation {
-        Observation { binarisation: self.binarisation, scale: self.pixel_scale, columns }
-    }
-
-    /// These settings for other data, which need not be read as theirs was.
-    #[must_use]
-    pub fn for_other_data(&self, source: String) -> Self {
-        DataSettings { source, kind: None, split: Splitting::default(), ..self.clone() }
     }
 }
 

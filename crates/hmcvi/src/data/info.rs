@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 
-use super::images::Images;
 use super::kind::Kind;
+use super::labels::Labels;
 use super::remark::Remark;
 use super::split::{Dataset, Split};
+use super::table::Table;
 
 /// What there is to know about a data set at a glance.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -16,15 +17,33 @@ pub struct DatasetInfo {
     pub source: String,
     /// SHA-256 of its content; see [`Dataset::sha256`].
     pub sha256: String,
-    /// Pixels from top to bottom.
-    pub height: usize,
-    /// Pixels from left to right.
-    pub width: usize,
+    /// Rows of all splits.
+    pub rows: usize,
+    /// Columns, such as pixels.
+    pub columns: usize,
+    /// Pixels from top to bottom, where rows are images.
+    pub height: Option<usize>,
+    /// Pixels from left to right, where rows are images.
+    pub width: Option<usize>,
+    /// The names of the columns, where they have names.
+    pub column_names: Option<Vec<String>>,
     /// What the values are taken for.
     pub kind: Kind,
+    /// Why.
+    pub why: Option<String>,
+    /// Whether only values that are not zero are stored.
+    pub sparse: bool,
+    /// Share of the values that are zero.
+    pub zeros: f64,
+    /// Least value.
+    pub min: f32,
+    /// Largest value.
+    pub max: f32,
+    /// The names of the classes of labels 0, 1, …, where they have names.
+    pub class_names: Option<Vec<String>>,
     /// What a user should know about it; see [`Dataset::remarks`].
     pub remarks: Vec<Remark>,
-    /// Training, validation and test images, in this order.
+    /// Training, validation and test rows, in this order.
     pub splits: Vec<SplitInfo>,
 }
 
@@ -33,45 +52,62 @@ pub struct DatasetInfo {
 pub struct SplitInfo {
     /// Which one.
     pub split: Split,
-    /// Number of images.
-    pub images: usize,
-    /// Mean of all pixels, from 0 to 255.
-    pub mean_pixel: f64,
-    /// Number of images with the label 0, 1, …, up to the largest label of the data set.
+    /// Number of rows.
+    pub rows: usize,
+    /// Mean of all values.
+    pub mean: f64,
+    /// Whether rows have labels.
+    pub labels: bool,
+    /// Number of rows with the label 0, 1, …, up to the largest label of the data set, where all are from 0 to 255.
     pub class_counts: Option<Vec<usize>>,
 }
 
 /// Describes a data set.
 pub fn info(dataset: &Dataset) -> DatasetInfo {
-    let labels = Split::ALL.iter().filter_map(|&split| dataset.images(split).labels());
-    let classes = labels.flatten().max().map_or(0, |&largest| usize::from(largest) + 1);
+    let (summary, train) = (dataset.summary(), dataset.train());
     DatasetInfo {
         name: dataset.name().to_owned(),
         source: dataset.source().to_owned(),
         sha256: dataset.sha256().to_owned(),
-        height: dataset.train().height(),
-        width: dataset.train().width(),
+        rows: summary.rows,
+        columns: summary.columns,
+        height: train.shape().map(|shape| shape.0),
+        width: train.shape().map(|shape| shape.1),
+        column_names: train.names().map(<[String]>::to_vec),
         kind: dataset.kind(),
+        why: dataset.why().map(str::to_owned),
+        sparse: summary.sparse,
+        zeros: summary.zeros,
+        min: summary.min,
+        max: summary.max,
+        class_names: train.labels().and_then(Labels::names).map(<[String]>::to_vec),
         remarks: dataset.remarks(),
-        splits: Split::ALL.map(|split| split_info(split, dataset.images(split), classes)).to_vec(),
+        splits: splits(dataset),
     }
 }
 
-fn split_info(split: Split, images: &Images, classes: usize) -> SplitInfo {
-    // Exact: a sum of bytes stays far below 2^64, and below 2^53 for any array that fits the limits.
-    let sum: u64 = images.bytes().iter().map(|&byte| u64::from(byte)).sum();
-    SplitInfo {
-        split,
-        images: images.len(),
-        mean_pixel: sum as f64 / images.bytes().len().max(1) as f64,
-        class_counts: images.labels().map(|labels| count(labels, classes)),
-    }
+fn splits(dataset: &Dataset) -> Vec<SplitInfo> {
+    let labels = Split::ALL.iter().filter_map(|&split| dataset.table(split).labels());
+    let values = labels.flat_map(Labels::values);
+    // None if a label is no class that could be counted so.
+    let classes = values.map(|&label| u8::try_from(label).ok().map(|label| usize::from(label) + 1));
+    let classes = classes.into_iter().try_fold(0, |most: usize, label| Some(most.max(label?)));
+    Split::ALL.map(|split| split_info(split, dataset.table(split), classes)).to_vec()
 }
 
-fn count(labels: &[u8], classes: usize) -> Vec<usize> {
+fn split_info(split: Split, table: &Table, classes: Option<usize>) -> SplitInfo {
+    let labels = table.labels();
+    let class_counts = labels.zip(classes).map(|(labels, classes)| count(labels, classes));
+    SplitInfo { split, rows: table.len(), mean: table.mean(), labels: labels.is_some(), class_counts }
+}
+
+fn count(labels: &Labels, classes: usize) -> Vec<usize> {
     let mut counts = vec![0; classes];
-    for &label in labels {
-        counts[usize::from(label)] += 1;
-    }
+    let known = labels.values().iter().filter_map(|&label| counts_at(label, classes));
+    known.for_each(|label| counts[label] += 1);
     counts
+}
+
+fn counts_at(label: i64, classes: usize) -> Option<usize> {
+    usize::try_from(label).ok().filter(|&label| label < classes)
 }

@@ -1,61 +1,81 @@
-//! Read, split and binarise the images that models are trained on.
+//! Read tables of data, of which images are those with a shape, split them and say how models see them.
 //!
 //! ```
 //! use hmcvi::data::{Binarisation, PixelScale, Source, open};
 //!
 //! let dataset = open(&Source::from("embedded"))?;
 //! assert_eq!((dataset.train().len(), dataset.validation().len(), dataset.test().len()), (5000, 1000, 1000));
-//! let first = dataset.train().rows(0..1).unwrap_or_default();
+//! let first = dataset.train().byte_rows(0..1).unwrap_or_default();
 //! let binary = Binarisation::Threshold.pixels(PixelScale::P256, first, &[])?;
 //! assert_eq!(binary.len(), 28 * 28);
 //! # Ok::<(), hmcvi::data::DataError>(())
 //! ```
 //!
+//! Rows are numbers of one [`Kind`], dense or sparse:
+//!
+//! ```
+//! use hmcvi::data::{Dataset, Kind, Splitting, Table};
+//!
+//! let heights: Vec<f32> = (0..70).map(|i| 1.5 + 0.01 * i as f32).collect();
+//! let parts = (Table::dense(1, heights)?, None, None);
+//! let dataset = Dataset::from_parts("heights", "memory", Splitting::Shuffled, parts)?;
+//! assert_eq!((dataset.kind(), dataset.train().len(), dataset.test().len()), (Kind::Real, 50, 10));
+//! # Ok::<(), hmcvi::data::DataError>(())
+//! ```
+//!
+//! [`open_as`] reads these, also compressed with gzip where that is usual:
+//!
+//! | source | content |
+//! |---|---|
+//! | `embedded` | a subset of MNIST |
+//! | folder | IDX files such as those of MNIST, `.npy` files by name, or `.png` files of one size |
+//! | `.npy` | one array of any real type: `[N]`, `[N, D]`, `[N, H, W]`, `[N, 1, H, W]` |
+//! | `.npz` | such arrays by name, or one sparse matrix of SciPy in CSR format |
+//! | `.csv`, `.tsv` | text with a header; columns are chosen by name |
+//! | `.mtx` | Matrix Market, sparse |
+//!
 //! Files are never trusted: sizes that a header declares are checked against the file before memory is taken for
-//! them, and decompression stops where it has to. Everything that can fail returns a [`DataError`].
+//! them, and decompression stops where it has to. Everything that can fail returns a [`DataError`]. Rows and columns in
+//! messages count from 0, lines of text files from 1.
 
-mod array;
-mod arrays;
 mod binarise;
-mod embedded;
+mod cells;
+mod classes;
 mod error;
-mod file;
-mod folder;
 mod hash;
-mod idx;
+mod hashing;
 mod images;
 mod info;
 mod kind;
-mod mnist;
-mod npy;
-mod npy_header;
-mod npy_number;
-mod npy_other;
-mod npz;
+mod labels;
 mod observation;
+mod read;
 mod remark;
 mod source;
+mod sparse;
 mod split;
 mod splitting;
-mod stream;
-pub mod table;
+mod summary;
+mod table;
+mod taking;
 
-pub use array::ByteArray;
 pub use binarise::{Binarisation, PixelScale};
 pub use error::DataError;
-pub use folder::{load_idx_folder, load_npy_folder};
 pub(crate) use hash::Hasher;
-pub use idx::{Storage, read_idx, read_idx_bytes, write_idx};
-pub use images::Images;
 pub use info::{DatasetInfo, SplitInfo, info};
-pub use kind::Kind;
-pub use mnist::{KnownFile, MNIST_FILES, load_mnist, verify_mnist};
-pub use npy::{NpyValue, read_npy, read_npy_bytes, write_npy, write_npy_to};
-pub use npz::is_safe_entry;
+pub use kind::{Kind, Stored};
+pub use labels::Labels;
 pub(crate) use observation::BATCH;
-pub use observation::{Drawn, Observation, batch};
+pub use observation::{Drawn, Observation, Seen, batch};
+pub use read::{
+    ByteArray, CsvColumns, Format, KnownFile, MNIST_FILES, NpyValue, Storage, is_safe_entry, load_idx_folder,
+    load_mnist, read_csv, read_csv_bytes, read_idx, read_idx_bytes, read_mtx, read_mtx_bytes, read_npy,
+    read_npy_bytes, read_png_bytes, read_png_folder, verify_mnist, write_idx, write_npy, write_npy_to,
+};
 pub use remark::{About, Remark, Severity};
 pub use source::{Reading, Source, open, open_as};
 pub use split::{Dataset, Split};
 pub(crate) use splitting::permutation;
 pub use splitting::{SPLIT_SEED, Splitting};
+pub use summary::Summary;
+pub use table::Table;

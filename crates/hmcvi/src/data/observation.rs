@@ -1,11 +1,14 @@
 //! Say how rows of a data set become what a model sees, inside a program or beforehand.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use hmcvi_graph::random::{self, Key};
 use hmcvi_graph::{DataSet, Expr, Graph};
 
-use super::{Binarisation, Images, PixelScale};
+use super::binarise::{Binarisation, PixelScale};
+use super::cells::Cells;
+use super::table::Table;
 
 /// Random stream of the images' pixels.
 const STREAM_PIXELS: u16 = 0;
@@ -14,30 +17,50 @@ pub(crate) const DATA: &str = "data";
 /// What programs call the numbers of the rows in a batch.
 pub(crate) const BATCH: &str = "batch";
 
-/// How rows of a data set become what a model sees: pixels may be drawn from their grey values.
+/// How rows of a data set become what a model sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Observation {
-    /// How grey pixels become binary ones.
-    pub binarisation: Binarisation,
-    /// What bytes are divided by.
-    pub scale: PixelScale,
+    /// What is done to values.
+    pub seen: Seen,
     /// Columns of a row.
     pub columns: usize,
 }
 
+/// What is done to values before a model sees them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// Bytes are scaled, and pixels may be drawn from their grey values.
+    Pixels {
+        /// How grey pixels become binary ones.
+        binarisation: Binarisation,
+        /// What bytes are divided by.
+        scale: PixelScale,
+    },
+    /// Nothing.
+    Values,
+}
+
 impl Observation {
+    /// Whether each look at a row takes random numbers.
+    pub fn is_random(&self) -> bool {
+        matches!(self.seen, Seen::Pixels { binarisation, .. } if binarisation.is_random())
+    }
+
     fn bytes<'g>(&self, graph: &'g Graph) -> Expr<'g> {
         graph.gather(DATA, BATCH, self.columns)
     }
 
-    fn grey<'g>(&self, graph: &'g Graph) -> Expr<'g> {
-        self.bytes(graph) * self.scale.probability(1)
+    fn grey<'g>(&self, graph: &'g Graph, scale: PixelScale) -> Expr<'g> {
+        self.bytes(graph) * scale.probability(1)
     }
 
     /// The rows of a batch, drawn anew in every step.
     pub fn anew<'g>(&self, graph: &'g Graph) -> Expr<'g> {
-        let grey = self.grey(graph);
-        match self.binarisation {
+        let Seen::Pixels { binarisation, scale } = self.seen else {
+            return graph.gather_values(DATA, BATCH, self.columns);
+        };
+        let grey = self.grey(graph, scale);
+        match binarisation {
             Binarisation::None => grey,
             Binarisation::Threshold => grey.greater_equal(0.5),
             Binarisation::Stochastic => graph.uniform(STREAM_PIXELS, self.columns).less(grey),
@@ -46,45 +69,58 @@ impl Observation {
 
     /// The rows of a batch where they were drawn beforehand by [`draw`](Self::draw).
     pub fn drawn<'g>(&self, graph: &'g Graph) -> Expr<'g> {
-        match self.binarisation {
-            Binarisation::None => self.grey(graph),
-            _ => self.bytes(graph),
+        match self.seen {
+            Seen::Values => graph.gather_values(DATA, BATCH, self.columns),
+            Seen::Pixels { binarisation: Binarisation::None, scale } => self.grey(graph, scale),
+            Seen::Pixels { .. } => self.bytes(graph),
         }
     }
 
-    /// Draws all rows once and for all.
-    pub fn draw(&self, images: &Images, seed: u64, draw: usize) -> Drawn {
-        if self.binarisation == Binarisation::None {
-            return Drawn { of: *self, bytes: images.bytes().to_vec() };
-        }
+    /// Draws all rows once and for all. Where nothing is drawn, the table's own values are shared.
+    pub fn draw(&self, table: &Table, seed: u64, draw: usize) -> Drawn {
+        let cells = match (self.seen, table.bytes()) {
+            (Seen::Pixels { binarisation, scale }, Some(bytes)) if binarisation != Binarisation::None => {
+                let pixel = |byte, uniform| binarisation.pixel(scale, byte, uniform) as u8;
+                Arc::new(Cells::bytes(self.columns, self.draw_bytes(bytes, (seed, draw), pixel)))
+            }
+            _ => table.cells.clone(),
+        };
+        Drawn { of: *self, cells }
+    }
+
+    fn draw_bytes(&self, bytes: &[u8], (seed, draw): (u64, usize), pixel: impl Fn(u8, f32) -> u8) -> Vec<u8> {
         let mut uniform = vec![0f32; self.columns];
-        let mut bytes = Vec::with_capacity(images.bytes().len());
-        for (row, pixels) in images.bytes().chunks(self.columns).enumerate() {
+        let mut drawn = Vec::with_capacity(bytes.len());
+        for (row, pixels) in bytes.chunks(self.columns).enumerate() {
             let key = Key { seed, stream: STREAM_PIXELS, step: draw as u64, row: row as u32 };
             random::uniform(key, &mut uniform);
-            let pixel = |(&byte, &u): (&u8, &f32)| self.binarisation.pixel(self.scale, byte, u) as u8;
-            bytes.extend(pixels.iter().zip(&uniform).map(pixel));
+            drawn.extend(pixels.iter().zip(&uniform).map(|(&byte, &uniform)| pixel(byte, uniform)));
         }
-        Drawn { of: *self, bytes }
+        drawn
     }
 }
 
 /// Rows as they were drawn.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Drawn {
     of: Observation,
-    bytes: Vec<u8>,
+    cells: Arc<Cells>,
 }
 
 impl Drawn {
+    /// How they were drawn.
+    pub fn observation(&self) -> Observation {
+        self.of
+    }
+
     /// Number of rows.
     pub fn len(&self) -> usize {
-        self.bytes.len() / self.of.columns
+        self.cells.rows()
     }
 
     /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
+        self.len() == 0
     }
 
     /// Columns of a row.
@@ -94,24 +130,20 @@ impl Drawn {
 
     /// The data set of programs that use [`Observation::drawn`].
     pub fn data_set(&self) -> (&'static str, DataSet<'_>) {
-        (DATA, DataSet::Bytes(&self.bytes))
+        (DATA, self.cells.data_set())
     }
 
     /// What the model sees of some rows, row after row.
+    ///
+    /// # Panics
+    /// If there are no such rows.
     pub fn values(&self, rows: Range<usize>) -> Vec<f32> {
-        let one = match self.of.binarisation {
-            Binarisation::None => self.of.scale.probability(1) as f32,
-            _ => 1.0,
-        };
-        let columns = self.of.columns;
-        self.bytes[rows.start * columns..rows.end * columns].iter().map(|b| f32::from(*b) * one).collect()
-    }
-}
-
-impl Images {
-    /// The data set of programs that use [`Observation::anew`].
-    pub fn data_set(&self) -> (&'static str, DataSet<'_>) {
-        (DATA, DataSet::Bytes(self.bytes()))
+        let mut values = self.cells.read(rows).into_owned();
+        if let Seen::Pixels { binarisation: Binarisation::None, scale } = self.of.seen {
+            let one = scale.probability(1) as f32;
+            values.iter_mut().for_each(|value| *value *= one);
+        }
+        values
     }
 }
 

@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::kind::Kind;
-use super::split::{Dataset, Split};
+use super::summary::{Summary, summarise};
+use super::table::Table;
 
 /// How much a remark matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -26,11 +27,11 @@ pub enum About {
     Kind,
     /// The range of the values.
     Range,
-    /// Columns, that is pixels.
+    /// Columns, such as pixels.
     Columns,
     /// Arrays of an archive or folder.
     Arrays,
-    /// Training, validation and test images.
+    /// Training, validation and test rows.
     Split,
 }
 
@@ -66,17 +67,29 @@ const USUAL_COUNT: u8 = 3;
 /// One column in so many may be constant in data that is not made of images.
 const CONSTANT_COLUMNS: usize = 10;
 
-/// What the values themselves give reason to say.
-pub(crate) fn on_values(dataset: &Dataset) -> Vec<Remark> {
-    let range = (dataset.kind() == Kind::Byte).then(|| range(dataset)).flatten();
-    let (train, constant) = (dataset.train(), constant_columns(dataset));
-    range.into_iter().chain(columns(constant, train.pixels(), train.height() > 1, "images")).collect()
+/// Share of zeros from which a note says that there are mostly zeros.
+const MOSTLY: f64 = 0.5;
+/// How far intensities that were scaled to [0, 1] may lie outside.
+const ROUNDING: f32 = 1e-6;
+
+/// What the values of tables that belong together give reason to say; there is at least one.
+pub(super) fn on_values(tables: &[&Table]) -> Vec<Remark> {
+    let summary = summarise(tables);
+    let range = match summary.kind {
+        Kind::Byte => on_bytes(tables),
+        Kind::Count => on_counts(&summary),
+        Kind::Real => on_fractions(&summary, tables[0].shape().is_some()),
+        Kind::Binary | Kind::Class => None,
+    };
+    let image = tables[0].shape().is_some_and(|(height, _)| height > 1);
+    let columns = on_columns(&summary, image, tables[0].noun());
+    range.into_iter().chain(columns).collect()
 }
 
-fn range(dataset: &Dataset) -> Option<Remark> {
+fn on_bytes(tables: &[&Table]) -> Option<Remark> {
     let mut counts = [0u64; 256];
-    for images in Split::ALL.map(|split| dataset.images(split)) {
-        images.bytes().iter().for_each(|&byte| counts[usize::from(byte)] += 1);
+    for of_table in tables.iter().filter_map(|table| table.byte_counts()) {
+        counts.iter_mut().zip(of_table).for_each(|(all, more)| *all += more);
     }
     let largest = counts.iter().rposition(|&count| count > 0).filter(|&largest| largest > 0)?;
     let small = counts[1..=usize::from(USUAL_COUNT)].iter().sum::<u64>();
@@ -93,20 +106,36 @@ fn range(dataset: &Dataset) -> Option<Remark> {
         return None;
     };
     let text = format!(
-        "{found}, but values are taken for intensities from 0 to 255 (255 is a pixel that is always 1). Counts and \
-         classes are not supported; grey levels from 0 to {largest} have to be rescaled: \
-         numpy.round(x * (255 / {largest})).astype('uint8')"
+        "{found}, but values are taken for intensities from 0 to 255 (255 is a pixel that is always 1). \
+         `data.kind = \"count\"` takes them for counts, `\"class\"` for classes; grey levels from 0 to {largest} have to \
+         be rescaled: numpy.round(x * (255 / {largest})).astype('uint8')"
     );
     Some(Remark::warning(About::Range, text))
 }
 
-/// What there is to say about columns of which some are `constant`.
-pub(crate) fn columns(constant: usize, columns: usize, image: bool, rows: &str) -> Option<Remark> {
+fn on_counts(summary: &Summary) -> Option<Remark> {
+    let text = || format!("{:.1}% of the counts are 0", 100.0 * summary.zeros);
+    (summary.zeros > MOSTLY).then(|| Remark::new(Severity::Info, About::Range, text()))
+}
+
+/// Grey images are often kept as fractions, of which bytes lose next to nothing.
+fn on_fractions(summary: &Summary, image: bool) -> Option<Remark> {
+    if summary.min < -ROUNDING || summary.max > 1.0 + ROUNDING {
+        return None;
+    }
+    let text = "all values lie between 0 and 1; if they are intensities, save them as bytes: \
+                numpy.save(file, numpy.round(255 * numpy.clip(x, 0, 1)).astype('uint8'))";
+    let severity = if image { Severity::Note } else { Severity::Info };
+    Some(Remark::new(severity, About::Range, text))
+}
+
+fn on_columns(summary: &Summary, image: bool, noun: &str) -> Option<Remark> {
+    let (constant, columns) = (summary.constant_columns.len(), summary.columns);
     if constant == 0 {
         return None;
     }
     if constant == columns {
-        let text = format!("all {rows} are equal: there is nothing to learn");
+        let text = format!("all {noun}s are equal: there is nothing to learn");
         return Some(Remark::warning(About::Columns, text));
     }
     let found = format!("{constant} of {columns} columns never change");
@@ -119,18 +148,4 @@ pub(crate) fn columns(constant: usize, columns: usize, image: bool, rows: &str) 
     } else {
         Remark::new(Severity::Info, About::Columns, found)
     })
-}
-
-/// Number of columns that have one value in all images of all splits.
-fn constant_columns(dataset: &Dataset) -> usize {
-    let Some(first) = dataset.train().row(0) else { return 0 };
-    let mut constant = vec![true; first.len()];
-    for images in Split::ALL.map(|split| dataset.images(split)) {
-        for row in images.bytes().chunks(first.len()) {
-            for ((constant, value), first) in constant.iter_mut().zip(row).zip(first) {
-                *constant &= value == first;
-            }
-        }
-    }
-    constant.into_iter().filter(|&constant| constant).count()
 }

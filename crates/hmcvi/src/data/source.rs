@@ -7,31 +7,31 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::arrays;
 use super::error::{DataError, name};
-use super::folder::{has_idx, has_npy, load_idx_folder, load_npy_folder};
 use super::kind::Kind;
-use super::mnist::{MNIST_FILES, is_mnist, load_mnist};
-use super::npy::read_npy;
-use super::npz::NpzArrays;
+use super::read::{
+    CsvColumns, Format, MNIST_FILES, Read, folder_name, has_idx, has_npy, is_mnist, list_png,
+    load_idx_folder, load_mnist, read_file, read_npy_folder, read_png_folder,
+};
 use super::split::Dataset;
 use super::splitting::Splitting;
 
 /// Where a data set comes from.
 ///
 /// In configurations a string: `embedded`, the path of a folder, `idx:` and the path of a folder, or the path of
-/// a file that ends in `.npy` or `.npz`. A folder that is called `embedded` is written `./embedded`.
+/// a file whose end is that of a [`Format`]. A folder that is called `embedded` is written `./embedded`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Source {
     /// The subset of MNIST inside the library.
     #[default]
     Embedded,
-    /// A folder: MNIST if it has the names of its four files, else IDX or `.npy` files.
+    /// A folder: MNIST if it has the names of its four files, else IDX, `.npy` or `.png` files.
     Folder(PathBuf),
     /// A folder of IDX files that need not be MNIST even if they have its names, as those of Fashion-MNIST do.
     IdxFolder(PathBuf),
-    /// A file that ends in `.npy` (one array of images) or `.npz` (named arrays).
+    /// A file that ends in `.npy` (one array), `.npz` (named arrays, or a sparse matrix), `.csv`, `.tsv` or `.mtx`, also
+    /// with `.gz`.
     File(PathBuf),
 }
 
@@ -43,9 +43,9 @@ impl From<&str> for Source {
         if let Some(folder) = text.strip_prefix("idx:") {
             return Source::IdxFolder(folder.into());
         }
-        match extension(Path::new(text)) {
-            Extension::Npy | Extension::Npz => Source::File(text.into()),
-            Extension::Other => Source::Folder(text.into()),
+        match Format::of_name(Path::new(text)) {
+            Some(_) => Source::File(text.into()),
+            None => Source::Folder(text.into()),
         }
     }
 }
@@ -80,29 +80,18 @@ impl From<Source> for String {
     }
 }
 
-#[derive(PartialEq)]
-enum Extension {
-    Npy,
-    Npz,
-    Other,
-}
-
-fn extension(path: &Path) -> Extension {
-    match path.extension() {
-        Some(extension) if extension.eq_ignore_ascii_case("npy") => Extension::Npy,
-        Some(extension) if extension.eq_ignore_ascii_case("npz") => Extension::Npz,
-        _ => Extension::Other,
-    }
-}
-
 /// How a file is read, beyond what it says about itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
     /// What values are taken for; see [`Dataset::taken_as`].
     pub kind: Option<Kind>,
-    /// How arrays are divided that come without test or validation images. MNIST and folders of IDX files are always
-    /// divided as is usual for MNIST.
+    /// How rows are divided that come without test or validation rows. MNIST and folders of IDX files are always divided
+    /// as is usual for MNIST.
     pub splitting: Splitting,
+    /// Which columns of a text file are taken.
+    pub columns: CsvColumns,
+    /// Whether columns of a Matrix Market file are rows of the table; see [`read_mtx`](super::read_mtx).
+    pub transpose: bool,
 }
 
 /// Opens a data set as [`open_as`] does, with the usual reading.
@@ -110,65 +99,92 @@ pub struct Reading {
 /// # Errors
 /// As [`open_as`].
 pub fn open(source: &Source) -> Result<Dataset, DataError> {
-    open_as(source, Reading::default())
+    open_as(source, &Reading::default())
 }
 
 /// Opens a data set.
 ///
 /// # Errors
-/// If nothing usable is there (the message lists what was looked for), a file cannot be read, or its values are not
-/// of the kind they are to be taken for.
-pub fn open_as(source: &Source, reading: Reading) -> Result<Dataset, DataError> {
-    let splitting = reading.splitting;
-    let dataset = match source {
-        Source::Embedded => Dataset::embedded(),
-        Source::Folder(path) => open_folder(path, splitting),
-        Source::IdxFolder(path) => {
-            check_folder(path)?;
-            load_idx_folder(path)
-        }
-        Source::File(path) if extension(path) == Extension::Npz => open_npz(path, splitting),
-        Source::File(path) => open_npy(path, splitting),
+/// If nothing usable is there (the message lists what was looked for), a file cannot be read, its values are not of the
+/// kind they are to be taken for, or it does not have what `reading` asks for.
+pub fn open_as(source: &Source, reading: &Reading) -> Result<Dataset, DataError> {
+    let format = match source {
+        Source::File(path) => Some(Format::of_name(path).ok_or_else(|| other_file(path))?),
+        _ => None,
     };
-    dataset?.taken_as(reading.kind)
+    check(source, reading, format)?;
+    match (source, format) {
+        (Source::File(path), Some(format)) => assemble(path, read_file(path, format, reading)?, reading.kind),
+        (Source::Folder(path), _) => open_folder(path, reading),
+        (Source::IdxFolder(path), _) => {
+            check_folder(path)?;
+            load_idx_folder(path)?.taken_as(reading.kind)
+        }
+        _ => Dataset::embedded()?.taken_as(reading.kind),
+    }
 }
 
-fn open_folder(path: &Path, splitting: Splitting) -> Result<Dataset, DataError> {
+/// Refuses wishes that a format cannot fulfil, which would otherwise be ignored.
+fn check(source: &Source, reading: &Reading, format: Option<Format>) -> Result<(), DataError> {
+    let refuse =
+        |key: &str, expected: &str| Err(DataError::field(source.to_string(), key, "given", expected));
+    let CsvColumns { selected, labels } = &reading.columns;
+    if format != Some(Format::Csv) && (!selected.is_empty() || labels.is_some()) {
+        let key = if selected.is_empty() { "`data.labels`" } else { "`data.columns`" };
+        return refuse(key, "none: only .csv and .tsv files name their columns");
+    }
+    if format != Some(Format::Mtx) && reading.transpose {
+        return refuse("`data.transpose`", "false: only Matrix Market files are transposed");
+    }
+    Ok(())
+}
+
+fn assemble(path: &Path, read: Read, kind: Option<Kind>) -> Result<Dataset, DataError> {
+    let Read { parts, splitting, remark } = read;
+    Ok(Dataset::of_kind(stem(path), name(path), splitting, parts, kind)?.with_remark(remark))
+}
+
+fn open_folder(path: &Path, reading: &Reading) -> Result<Dataset, DataError> {
+    let (kind, splitting) = (reading.kind, reading.splitting);
     check_folder(path)?;
     if is_mnist(path) {
-        load_mnist(path)
+        load_mnist(path)?.taken_as(kind)
     } else if has_npy(path, Splitting::Earlier) || !has_idx(path) && has_npy(path, splitting) {
-        load_npy_folder(path, splitting)
+        assemble(path, read_npy_folder(path, splitting)?, kind)
     } else if has_idx(path) {
-        load_idx_folder(path)
+        load_idx_folder(path)?.taken_as(kind)
+    } else if !list_png(path)?.is_empty() {
+        let parts = (read_png_folder(path)?, None, None);
+        assemble(path, Read { parts, splitting, remark: None }, kind)
     } else {
         let mnist = MNIST_FILES.map(|file| format!("{}[.gz]", file.name)).join(" + ");
-        let looked_for =
-            vec![mnist, "train.npy".into(), "x_train.npy".into(), "X.npy".into(), MNIST_FILES[0].name.into()];
-        let next = "fetch MNIST, or give another folder, a .npy or .npz file, or `embedded`".to_owned();
+        let others = ["train.npy", "x_train.npy", "X.npy", MNIST_FILES[0].name, "*.png"];
+        let looked_for = [mnist].into_iter().chain(others.map(str::to_owned)).collect();
+        let next = format!("fetch MNIST, or give another folder, {FILES}, or `embedded`");
         Err(DataError::Missing { place: name(path), looked_for, next })
     }
 }
 
+/// The files that are read, in words.
+const FILES: &str = "a .npy, .npz, .csv, .tsv or .mtx file (also with .gz)";
+
 fn check_folder(path: &Path) -> Result<(), DataError> {
     let metadata = std::fs::metadata(path).map_err(|source| DataError::io(name(path), "open", source))?;
-    if metadata.is_dir() {
-        return Ok(());
-    }
-    let expected = "a folder, a file that ends in .npy or .npz, or `embedded`";
-    Err(DataError::Kind { file: name(path), found: "a file", expected })
+    if metadata.is_dir() { Ok(()) } else { Err(other_file(path)) }
 }
 
+fn other_file(path: &Path) -> DataError {
+    let expected =
+        "a folder, a file that ends in .npy, .npz, .csv, .tsv or .mtx (also with .gz), or `embedded`";
+    DataError::Kind { file: name(path), found: "a file with another name", expected }
+}
+
+/// What a data set is called that has no other name than that of its file or folder.
 fn stem(path: &Path) -> String {
-    path.file_stem().map_or_else(|| name(path), |stem| stem.to_string_lossy().into_owned())
-}
-
-fn open_npy(path: &Path, splitting: Splitting) -> Result<Dataset, DataError> {
-    let images = read_npy(path)?.into_images(&name(path), None)?;
-    Dataset::from_parts(stem(path), name(path), splitting, (images, None, None))
-}
-
-fn open_npz(path: &Path, splitting: Splitting) -> Result<Dataset, DataError> {
-    let mut arrays = NpzArrays::open(path)?;
-    arrays::assemble(&stem(path), &name(path), splitting, &mut arrays)
+    let last = folder_name(path);
+    if path.is_dir() {
+        return last;
+    }
+    let plain = last.strip_suffix(".gz").unwrap_or(&last);
+    plain.rsplit_once('.').map_or(plain, |(stem, _)| stem).to_owned()
 }

@@ -1,13 +1,15 @@
-//! Hold images in three parts: those to train on, those to choose settings by and those to report on.
+//! Hold rows in three parts: those to train on, those to choose settings by and those to report on.
 
 use serde::{Deserialize, Serialize};
 
 use super::error::DataError;
-use super::hash::Hasher;
-use super::images::Images;
-use super::kind::Kind;
-use super::remark::{self, Remark};
+use super::hashing;
+use super::kind::{Choice, Kind};
+use super::remark::{self, About, Remark};
 use super::splitting::{Splitting, divide};
+use super::summary::{self, Summary};
+use super::table::Table;
+use super::taking::take_as;
 
 /// A part of a data set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -41,45 +43,55 @@ impl std::fmt::Display for Split {
     }
 }
 
-/// Images in three splits, with the name, origin and hash that identify them in records.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Training rows, and those for validation and test where there are any.
+pub(crate) type Parts = (Table, Option<Table>, Option<Table>);
+
+/// Rows in three splits, with the name, origin and hash that identify them in records.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Dataset {
     name: String,
     source: String,
     sha256: String,
-    kind: Kind,
+    /// Why the values are taken for what they are.
+    why: Option<String>,
     /// What there is to say about how it was read.
     remarks: Vec<Remark>,
-    train: Images,
-    validation: Images,
-    test: Images,
+    train: Table,
+    validation: Table,
+    test: Table,
 }
 
 impl Dataset {
-    /// Joins three splits of bytes; [`Dataset::taken_as`] can take them for something else.
+    /// Joins three splits. If they are of several kinds, [`Dataset::taken_as`] finds one for all.
     ///
     /// # Errors
-    /// [`DataError::Field`] if a split has no images or images of another size than the training images.
+    /// [`DataError::Field`] if a split has no rows, or rows of another size than the training rows.
     pub fn new(
         name: impl Into<String>,
         source: impl Into<String>,
-        train: Images,
-        validation: Images,
-        test: Images,
+        train: Table,
+        validation: Table,
+        test: Table,
     ) -> Result<Self, DataError> {
         let source = source.into();
-        for (split, images) in
-            [(Split::Train, &train), (Split::Validation, &validation), (Split::Test, &test)]
+        for (split, table) in [(Split::Train, &train), (Split::Validation, &validation), (Split::Test, &test)]
         {
-            check(&source, split, images, &train)?;
+            if table.is_empty() {
+                let field = format!("number of {split} {}s", table.noun());
+                return Err(DataError::field(source, field, 0, "at least 1"));
+            }
+            check_size(&source, split, table, &train)?;
         }
-        let sha256 = hash([&train, &validation, &test]);
-        let (name, kind, remarks) = (name.into(), Kind::Byte, Vec::new());
-        Ok(Dataset { name, source, sha256, kind, remarks, train, validation, test })
+        let sha256 = hashing::of_splits([&train, &validation, &test]);
+        let (name, why, remarks) = (name.into(), None, Vec::new());
+        let held = |table: &Table| (table.kind(), table.bytes().is_some());
+        let alike = held(&train) == held(&validation) && held(&train) == held(&test);
+        let dataset = Dataset { name, source, sha256, why, remarks, train, validation, test };
+        if alike { Ok(dataset) } else { dataset.taken_as(None) }
     }
 
-    /// Joins the parts that there are and takes the others from the training images: a seventh of them for the test,
-    /// a sixth of the rest for validation.
+    /// Joins the parts that there are and takes the others from the training rows: a seventh of them for the test, a
+    /// sixth of the rest for validation.
     ///
     /// # Errors
     /// As [`Dataset::new`].
@@ -87,7 +99,7 @@ impl Dataset {
         name: impl Into<String>,
         source: impl Into<String>,
         splitting: Splitting,
-        (train, validation, test): (Images, Option<Images>, Option<Images>),
+        (train, validation, test): (Table, Option<Table>, Option<Table>),
     ) -> Result<Self, DataError> {
         let ([train, validation, test], remark) = divide(splitting, train, validation, test);
         let mut dataset = Dataset::new(name, source, train, validation, test)?;
@@ -95,37 +107,91 @@ impl Dataset {
         Ok(dataset)
     }
 
-    /// The first images of each split, at most `most`.
+    /// As [`Dataset::from_parts`], of parts whose kind is still to be chosen.
+    pub(crate) fn of_kind(
+        name: impl Into<String>,
+        source: impl Into<String>,
+        splitting: Splitting,
+        (mut train, mut validation, mut test): Parts,
+        kind: Option<Kind>,
+    ) -> Result<Self, DataError> {
+        let source = source.into();
+        for (split, part) in [(Split::Validation, &validation), (Split::Test, &test)] {
+            part.as_ref().map_or(Ok(()), |part| check_size(&source, split, part, &train))?;
+        }
+        // Before rows are shuffled, so that messages name the rows of the file.
+        let parts = [Some(&mut train), validation.as_mut(), test.as_mut()];
+        let choice = take_as(&source, &mut parts.into_iter().flatten().collect::<Vec<_>>(), kind)?;
+        let dataset = Dataset::from_parts(name, source, splitting, (train, validation, test))?;
+        Ok(dataset.with_choice(choice))
+    }
+
+    /// Takes the values of all splits for `kind`; without one, for what their type and values suggest, as
+    /// [`Table::taken_as`] does.
+    ///
+    /// # Errors
+    /// As [`Table::taken_as`].
+    pub fn taken_as(mut self, kind: Option<Kind>) -> Result<Dataset, DataError> {
+        let mut tables = [&mut self.train, &mut self.validation, &mut self.test];
+        let choice = take_as(&self.source, &mut tables, kind)?;
+        Ok(self.rehashed().with_choice(choice))
+    }
+
+    fn with_choice(mut self, choice: Choice) -> Self {
+        self.remarks.extend(choice.said.map(|text| Remark::note(About::Kind, text)));
+        Dataset { why: Some(choice.why), ..self }
+    }
+
+    /// The first rows of each split, at most `most`.
     ///
     /// # Errors
     /// As [`Dataset::new`], if `most` is 0.
     pub fn limited(self, most: usize) -> Result<Self, DataError> {
-        let Dataset { name, source, kind, remarks, train, validation, test, .. } = self;
-        let [train, validation, test] = [train, validation, test].map(|images| images.split_at(most).0);
-        Ok(Dataset { kind, remarks, ..Dataset::new(name, source, train, validation, test)? })
+        if most == 0 {
+            let field = format!("number of {} {}s", Split::Train, self.train.noun());
+            return Err(DataError::field(self.source, field, 0, "at least 1"));
+        }
+        self.map(|table| Ok(table.split_at(most).0))
     }
 
-    /// The same data with every value replaced, taken for `kind`.
-    pub(crate) fn map_values(self, kind: Kind, value: impl Fn(u8) -> u8) -> Result<Self, DataError> {
-        let Dataset { name, source, remarks, train, validation, test, .. } = self;
-        let [train, validation, test] = [train, validation, test].map(|images| images.map_values(&value));
-        Ok(Dataset { kind, remarks, ..Dataset::new(name, source, train, validation, test)? })
+    /// The same data with another table in place of each.
+    pub(super) fn map(
+        self,
+        change: impl Fn(Table) -> Result<Table, DataError>,
+    ) -> Result<Dataset, DataError> {
+        let (train, validation, test) = (change(self.train)?, change(self.validation)?, change(self.test)?);
+        Ok(Dataset { train, validation, test, ..self }.rehashed())
     }
 
-    pub(crate) fn with_remark(mut self, remark: Remark) -> Self {
-        self.remarks.push(remark);
+    fn rehashed(self) -> Self {
+        let sha256 = hashing::of_splits([&self.train, &self.validation, &self.test]);
+        Dataset { sha256, ..self }
+    }
+
+    pub(crate) fn with_remark(mut self, remark: Option<Remark>) -> Self {
+        self.remarks.extend(remark);
         self
     }
 
     /// What the values are taken for.
     pub fn kind(&self) -> Kind {
-        self.kind
+        self.train.kind()
+    }
+
+    /// Why the values are taken for that, where it was decided when they were read.
+    pub fn why(&self) -> Option<&str> {
+        self.why.as_deref()
     }
 
     /// What a user should know: choices that were made while reading, and signs that the data is not what it is
     /// taken for.
     pub fn remarks(&self) -> Vec<Remark> {
-        self.remarks.iter().cloned().chain(remark::on_values(self)).collect()
+        self.remarks.iter().cloned().chain(remark::on_values(&self.tables())).collect()
+    }
+
+    /// Describes the values of all splits together.
+    pub fn summary(&self) -> Summary {
+        summary::summarise(&self.tables())
     }
 
     /// What the data set is called.
@@ -140,60 +206,58 @@ impl Dataset {
 
     /// SHA-256 of its content, which does not depend on the format or the place it was read from.
     ///
-    /// The bytes hashed are: height and width; for each split the number of images, the pixels, 1 or 0 for whether
-    /// there are labels, and the labels. Numbers count as eight bytes, the lowest first.
+    /// Of data that is held as bytes, such as images, the bytes hashed are: height and width (1 and the number of columns
+    /// without a shape); for each split the number of rows, the bytes, 1 or 0 for whether there are labels, and the
+    /// labels. Numbers count as eight bytes, the lowest first. Labels other than numbers from 0 to 255 begin with 2 in
+    /// place of 1, and follow as [`Table::sha256`] has them, which is also how all other data is hashed, split by split.
     pub fn sha256(&self) -> &str {
         &self.sha256
     }
 
-    /// Images to train on.
-    pub fn train(&self) -> &Images {
+    /// Rows to train on.
+    pub fn train(&self) -> &Table {
         &self.train
     }
 
-    /// Images to choose settings by.
-    pub fn validation(&self) -> &Images {
+    /// Rows to choose settings by.
+    pub fn validation(&self) -> &Table {
         &self.validation
     }
 
-    /// Images to report on.
-    pub fn test(&self) -> &Images {
+    /// Rows to report on.
+    pub fn test(&self) -> &Table {
         &self.test
     }
 
-    /// The images of a split.
-    pub fn images(&self, split: Split) -> &Images {
+    /// The rows of a split.
+    pub fn table(&self, split: Split) -> &Table {
         match split {
             Split::Train => &self.train,
             Split::Validation => &self.validation,
             Split::Test => &self.test,
         }
     }
+
+    fn tables(&self) -> [&Table; 3] {
+        Split::ALL.map(|split| self.table(split))
+    }
 }
 
-fn check(source: &str, split: Split, images: &Images, train: &Images) -> Result<(), DataError> {
-    if images.is_empty() {
-        let field = format!("number of {split} images");
-        return Err(DataError::field(source, field, 0, "at least 1"));
+/// Refuses rows of another size than the training rows.
+fn check_size(source: &str, split: Split, table: &Table, train: &Table) -> Result<(), DataError> {
+    let (shapes, columns) = ((table.image_shape(), train.image_shape()), (table.columns(), train.columns()));
+    match shapes {
+        (Some(found), Some(expected)) if found != expected => {
+            let show = |(height, width): (usize, usize)| format!("{height} x {width}");
+            let field = format!("size of the {split} images");
+            let expected = format!("{} as the training images", show(expected));
+            Err(DataError::field(source, field, show(found), expected))
+        }
+        _ if columns.0 != columns.1 => {
+            let field = format!("number of columns of the {split} rows");
+            let expected = format!("{} as those of the training rows", columns.1);
+            Err(DataError::field(source, field, columns.0, expected))
+        }
+        _ => Ok(()),
     }
-    if (images.height(), images.width()) != (train.height(), train.width()) {
-        let field = format!("size of the {split} images");
-        let found = format!("{} x {}", images.height(), images.width());
-        let expected = format!("{} x {} as the training images", train.height(), train.width());
-        return Err(DataError::field(source, field, found, expected));
-    }
-    Ok(())
-}
-
-fn hash(splits: [&Images; 3]) -> String {
-    let mut hasher = Hasher::default();
-    hasher.number(splits[0].height());
-    hasher.number(splits[0].width());
-    for images in splits {
-        hasher.number(images.len());
-        hasher.update(images.bytes());
-        hasher.number(usize::from(images.labels().is_some()));
-        hasher.update(images.labels().unwrap_or_default());
-    }
-    hasher.finish()
 }

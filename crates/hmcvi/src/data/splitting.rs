@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 use hmcvi_graph::random::{self, Key};
 use serde::{Deserialize, Serialize};
 
-use super::images::Images;
 use super::remark::{About, Remark};
+use super::table::Table;
 
-/// Which of the training images are taken for validation and test.
+/// Which of the training rows are taken for validation and test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -47,47 +47,13 @@ const STREAM_SPLIT: u16 = u16::MAX - 2;
 const TEST_SHARE: usize = 7;
 const VALIDATION_SHARE: usize = 6;
 
-/// Rows of data that can be divided.
-pub(crate) trait Rows: Sized {
-    /// What messages call one of them; an `s` makes it several.
-    const NOUN: &'static str;
-    /// How many there are.
-    fn count(&self) -> usize;
-    /// The first `first` and the rest.
-    fn cut(self, first: usize) -> (Self, Self);
-    /// The rows in another order; `order` is a permutation.
-    fn in_order(&self, order: &[u32]) -> Self;
-    /// The labels that occur.
-    fn classes(&self) -> Option<BTreeSet<i64>>;
-}
-
-impl Rows for Images {
-    const NOUN: &'static str = "image";
-
-    fn count(&self) -> usize {
-        self.len()
-    }
-
-    fn cut(self, first: usize) -> (Self, Self) {
-        self.split_at(first)
-    }
-
-    fn in_order(&self, order: &[u32]) -> Self {
-        Images::in_order(self, order)
-    }
-
-    fn classes(&self) -> Option<BTreeSet<i64>> {
-        self.labels().map(|labels| labels.iter().map(|&label| i64::from(label)).collect())
-    }
-}
-
 /// The three parts, and what was done to get them.
-pub(crate) fn divide<T: Rows>(
+pub(crate) fn divide(
     splitting: Splitting,
-    train: T,
-    validation: Option<T>,
-    test: Option<T>,
-) -> ([T; 3], Option<Remark>) {
+    train: Table,
+    validation: Option<Table>,
+    test: Option<Table>,
+) -> ([Table; 3], Option<Remark>) {
     let taken = match (&validation, &test) {
         (Some(_), Some(_)) => None,
         (None, Some(_)) => Some("validation"),
@@ -103,8 +69,8 @@ pub(crate) fn divide<T: Rows>(
     (parts, remark)
 }
 
-fn shuffle<T: Rows>(rows: &T) -> T {
-    rows.in_order(&permutation(rows.count(), Key { seed: SPLIT_SEED, stream: STREAM_SPLIT, step: 0, row: 0 }))
+fn shuffle(rows: &Table) -> Table {
+    rows.in_order(&permutation(rows.len(), Key { seed: SPLIT_SEED, stream: STREAM_SPLIT, step: 0, row: 0 }))
 }
 
 /// A permutation of `0..n` that depends on the key alone (Fisher and Yates).
@@ -118,19 +84,19 @@ pub(crate) fn permutation(n: usize, key: Key) -> Vec<u32> {
     order
 }
 
-fn given_or_last<T: Rows>(train: T, given: Option<T>, share: usize) -> (T, T) {
+fn given_or_last(train: Table, given: Option<Table>, share: usize) -> (Table, Table) {
     match given {
         Some(given) => (train, given),
         None => {
-            let first = train.count() - train.count().div_ceil(share);
-            train.cut(first)
+            let first = train.len() - train.len().div_ceil(share);
+            train.split_at(first)
         }
     }
 }
 
-fn describe<T: Rows>(splitting: Splitting, taken: &str, parts: &[T; 3]) -> Remark {
-    let [train, validation, test] = parts.each_ref().map(T::count);
-    let (row, rows) = (T::NOUN, format!("{}s", T::NOUN));
+fn describe(splitting: Splitting, taken: &str, parts: &[Table; 3]) -> Remark {
+    let [train, validation, test] = parts.each_ref().map(Table::len);
+    let (row, rows) = (parts[0].noun(), format!("{}s", parts[0].noun()));
     let sizes = format!("{train} training, {validation} validation and {test} test {rows}");
     if splitting == Splitting::Shuffled {
         let how = format!("some of the training {rows}, shuffled with the seed {SPLIT_SEED}, are taken");
@@ -149,8 +115,8 @@ fn describe<T: Rows>(splitting: Splitting, taken: &str, parts: &[T; 3]) -> Remar
 }
 
 /// Whether validation or test rows have labels that no training row has.
-fn has_new_classes<T: Rows>([train, validation, test]: &[T; 3]) -> bool {
-    let Some(known) = train.classes() else { return false };
-    let others = [validation, test].into_iter().filter_map(T::classes);
-    others.into_iter().any(|classes| !classes.is_subset(&known))
+fn has_new_classes([train, validation, test]: &[Table; 3]) -> bool {
+    let classes = |table: &Table| Some(table.labels()?.values().iter().copied().collect::<BTreeSet<i64>>());
+    let Some(known) = classes(train) else { return false };
+    [validation, test].into_iter().filter_map(classes).any(|classes| !classes.is_subset(&known))
 }

@@ -3,22 +3,23 @@
 use hmcvi_graph::random::{self, Key};
 use hmcvi_record::figure::{Binarised, Picture};
 
-use super::FigureError;
-use crate::data::{Binarisation, Images, PixelScale};
+use super::{FigureError, shape};
+use crate::data::{Binarisation, PixelScale, Table};
 
 /// Draws that are averaged.
 const DRAWS: usize = 200;
 
 /// One image under every strategy.
 pub fn binarised(
-    images: &Images,
+    images: &Table,
     image: usize,
     scale: PixelScale,
     seed: u64,
 ) -> Result<Binarised, FigureError> {
     let none = || FigureError::NoImage { image, images: images.len() };
-    let bytes = images.rows(image..image + 1).ok_or_else(none)?;
-    let (height, width) = (images.height(), images.width());
+    images.bytes().ok_or(FigureError::NotPixels(images.kind()))?;
+    let bytes = images.byte_rows(image..image + 1).ok_or_else(none)?;
+    let (height, width) = shape(images)?;
     let picture = |values: Vec<f32>| Picture { height, width, values };
     let draw = |step: usize| {
         let mut uniform = vec![0f32; bytes.len()];
@@ -31,7 +32,7 @@ pub fn binarised(
     }
     Ok(Binarised {
         image,
-        class: images.labels().and_then(|labels| labels.get(image)).copied(),
+        class: images.labels().and_then(|labels| labels.class(image)),
         original: picture(Binarisation::None.pixels(scale, bytes, &[])?),
         threshold: picture(Binarisation::Threshold.pixels(scale, bytes, &[])?),
         stochastic: picture(draw(0)?),

@@ -3,8 +3,8 @@
 use hmcvi_record::figure::{EnergySurface, Field, Point};
 
 use super::plane::{Energies, mosaic, paths, square_around};
-use super::{FigureError, PlaneModel, observe};
-use crate::data::Images;
+use super::{FigureError, PlaneModel, observe, shape};
+use crate::data::Table;
 
 /// The plane is shown from minus this to this in both directions.
 const REACH: f64 = 3.0;
@@ -18,7 +18,7 @@ const CHAINS: usize = 8;
 /// The energy surface of one image, with chains on it.
 pub fn energy_surface(
     model: &PlaneModel<'_>,
-    images: &Images,
+    images: &Table,
     image: usize,
     seed: u64,
 ) -> Result<EnergySurface, FigureError> {
@@ -28,7 +28,7 @@ pub fn energy_surface(
     let middle = |i: usize| REACH * ((2 * i + 1) as f64 / IMAGES as f64 - 1.0);
     let points: Vec<Point> =
         (0..IMAGES * IMAGES).map(|i| [middle(i % IMAGES), -middle(i / IMAGES)]).collect();
-    let decoded = mosaic(model, &points, IMAGES, (images.height(), images.width()))?;
+    let decoded = mosaic(model, &points, IMAGES, shape(images)?)?;
     let paths = paths(model, &observed.row, CHAINS, seed)?;
     let passed: Vec<Point> = paths.iter().flat_map(|p| p.points.iter().copied().chain([p.end])).collect();
     let (low, high) = square_around(&passed, 0.5).ok_or(FigureError::NoPosterior(image))?;

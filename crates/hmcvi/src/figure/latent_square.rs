@@ -4,8 +4,8 @@ use hmcvi_record::LatentPoint;
 use hmcvi_record::figure::{LatentSquare, Point};
 
 use super::plane::mosaic;
-use super::{FigureError, PlaneModel};
-use crate::data::Images;
+use super::{FigureError, PlaneModel, shape};
+use crate::data::Table;
 use crate::dist::{normal_distribution, normal_quantile};
 use crate::eval::{BoundEvaluator, TEST_SEED, rows};
 
@@ -15,22 +15,21 @@ const IMAGES: usize = 20;
 /// Draws of the first `count` images after the HMC steps, and what the decoder makes of the square.
 pub fn latent_square(
     model: &PlaneModel<'_>,
-    images: &Images,
+    images: &Table,
     count: usize,
     seed: u64,
 ) -> Result<LatentSquare, FigureError> {
     let count = count.min(images.len());
     let none = || FigureError::NoImage { image: count, images: images.len() };
     let shown = images.slice(0..count).ok_or_else(none)?;
-    let (problem, observation) = model.of(shown.pixels());
-    let drawn = observation.draw(&shown, TEST_SEED, 0);
-    let mut evaluator = BoundEvaluator::new(&problem, &observation, model.device)?;
+    let drawn = model.spec.data.observation(&shown).draw(&shown, TEST_SEED, 0);
+    let problem = model.problem(shown.columns());
+    let mut evaluator = BoundEvaluator::new(&problem, &drawn.observation(), model.device)?;
     let chains = evaluator.run(model.store, &drawn, &rows(count), seed, 0, |_| false)?;
-    let labels = shown.labels().unwrap_or_default();
     let points = chains.end.as_chunks::<2>().0.iter().enumerate().map(|(i, z)| LatentPoint {
         x: normal_distribution(z[0].into()),
         y: normal_distribution(z[1].into()),
-        class: labels.get(i).copied(),
+        class: shown.labels().and_then(|labels| labels.class(i)),
     });
     let middle = |i: usize| normal_quantile((2 * i + 1) as f64 / (2 * IMAGES) as f64);
     let grid: Vec<Point> = (0..IMAGES * IMAGES).map(|i| [middle(i % IMAGES), -middle(i / IMAGES)]).collect();
@@ -38,6 +37,6 @@ pub fn latent_square(
         images: count,
         hmc_steps: model.spec.chain.hmc_steps as u64,
         points: points.filter(|p| p.x.is_finite() && p.y.is_finite()).collect(),
-        decoded: mosaic(model, &grid, IMAGES, (images.height(), images.width()))?,
+        decoded: mosaic(model, &grid, IMAGES, shape(images)?)?,
     })
 }

@@ -25,7 +25,7 @@ use hmcvi_graph::Store;
 use hmcvi_record::figure::Picture;
 
 use crate::config::RunSpec;
-use crate::data::{DataError, Drawn, Images, Observation};
+use crate::data::{DataError, Drawn, Kind, Table};
 use crate::device::{Device, DeviceError};
 use crate::eval::{EvalError, TEST_SEED};
 use crate::hmc::SamplerError;
@@ -55,6 +55,12 @@ pub enum FigureError {
         /// Images there are.
         images: usize,
     },
+    /// The rows are no images.
+    #[error("this figure shows images, but the rows of this data have no height and width")]
+    NoShape,
+    /// The values are no pixels.
+    #[error("this figure binarises grey pixels, but the values of this data are {}", .0.words())]
+    NotPixels(Kind),
     /// The posterior of the image could not be found on a grid.
     #[error("the energy of image {0} is not finite anywhere near the origin of the latent plane")]
     NoPosterior(usize),
@@ -93,9 +99,9 @@ impl<'a> PlaneModel<'a> {
 }
 
 impl PlaneModel<'_> {
-    /// The problem, and how rows with so many columns become what its model sees.
-    fn of(&self, columns: usize) -> (Problem, Observation) {
-        (Problem::of_run(self.spec, columns), self.spec.data.observation(columns))
+    /// The problem for rows with so many columns.
+    fn problem(&self, columns: usize) -> Problem {
+        Problem::of_run(self.spec, columns)
     }
 }
 
@@ -107,15 +113,24 @@ struct Observed {
 }
 
 /// One image, binarised once and for all as the settings say.
-fn observe(spec: &RunSpec, images: &Images, image: usize) -> Result<Observed, FigureError> {
+fn observe(spec: &RunSpec, images: &Table, image: usize) -> Result<Observed, FigureError> {
     let none = || FigureError::NoImage { image, images: images.len() };
     let one = images.slice(image..image + 1).ok_or_else(none)?;
-    let row = spec.data.observation(one.pixels()).draw(&one, TEST_SEED, 0);
+    let row = spec.data.observation(&one).draw(&one, TEST_SEED, 0);
     let mut values = row.values(0..1);
     let largest = values.iter().copied().fold(0.0, f32::max);
     if largest > 0.0 {
         values.iter_mut().for_each(|v| *v /= largest);
     }
-    let picture = Picture { height: one.height(), width: one.width(), values };
-    Ok(Observed { row, class: one.labels().map(|l| l[0]), picture })
+    let (height, width) = shape(&one)?;
+    Ok(Observed {
+        row,
+        class: one.labels().and_then(|l| l.class(0)),
+        picture: Picture { height, width, values },
+    })
+}
+
+/// Height and width of images.
+fn shape(images: &Table) -> Result<(usize, usize), FigureError> {
+    images.shape().ok_or(FigureError::NoShape)
 }

@@ -10,7 +10,7 @@ use hmcvi_record::figure::{Density, Field, Point, Posteriors};
 use super::kernel::{bandwidth, density};
 use super::plane::{Energies, square_around};
 use super::{FigureError, PlaneModel, observe};
-use crate::data::Images;
+use crate::data::Table;
 use crate::dist::HALF_LOG_TWO_PI;
 use crate::eval::BoundEvaluator;
 
@@ -30,15 +30,15 @@ const STREAM_EXACT: u16 = 13;
 /// The posterior of one image and two approximations of it, from so many draws.
 pub fn posteriors(
     model: &PlaneModel<'_>,
-    images: &Images,
+    images: &Table,
     image: usize,
     draws: usize,
     seed: u64,
 ) -> Result<Posteriors, FigureError> {
     let observed = observe(model.spec, images, image)?;
     let mut energies = Energies::new(model, &observed.row)?;
-    let (problem, observation) = model.of(observed.row.columns());
-    let mut evaluator = BoundEvaluator::new(&problem, &observation, model.device)?;
+    let problem = model.problem(observed.row.columns());
+    let mut evaluator = BoundEvaluator::new(&problem, &observed.row.observation(), model.device)?;
     let chains = evaluator.run(model.store, &observed.row, &vec![0; draws], seed, 0, |_| false)?;
     let mean = [0, 1].map(|i| f64::from(chains.encoder_mean[i]));
     let log_variance = [0, 1].map(|i| f64::from(chains.encoder_log_variance[i]));

@@ -4,7 +4,7 @@ use hmcvi_graph::Store;
 use serde::{Deserialize, Serialize};
 
 use super::likelihood::{LikelihoodKind, LikelihoodSettings, Scale};
-use crate::data::table::Kind;
+use crate::data::Kind;
 use crate::nn::Activation;
 
 /// Counts in at least so many columns are taken as shares of their row's sum: documents, baskets, cells. Few columns are

@@ -147,7 +147,8 @@ fn info(begin: &Begin, trainer: &Trainer) -> RunInfo {
         parameters: trainer.parameters(),
         bytes: trainer.bytes(),
         first_step_size: trainer.first_step_size(),
-        image_shape: Some([begin.data.train().height() as u64, begin.data.train().width() as u64]),
+        image_shape: begin.data.train().shape().map(|(height, width)| [height as u64, width as u64]),
+        columns: Some(begin.data.train().columns() as u64),
     }
 }
 

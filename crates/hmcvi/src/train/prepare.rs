@@ -43,14 +43,14 @@ pub struct Training {
 impl Training {
     /// The training that a run describes.
     pub fn of_run(spec: &RunSpec, data: Arc<Dataset>) -> Self {
-        let columns = data.train().pixels();
-        let observation = spec.data.observation(columns);
+        let columns = data.train().columns();
+        let observation = spec.data.observation(data.train());
         Training {
             problem: Problem::of_run(spec, columns),
             settings: spec.train.clone(),
             seed: spec.seed,
             observation,
-            draws: if observation.binarisation.is_random() { spec.data.evaluation_draws } else { 1 },
+            draws: if observation.is_random() { spec.data.evaluation_draws } else { 1 },
             data,
         }
     }

@@ -14,7 +14,7 @@ use super::backend::{Backend, Which};
 use super::prepare::{Beginning, Training, prepare};
 use super::sums::{Ledger, Sums};
 use crate::config::RunSpec;
-use crate::data::{Dataset, permutation};
+use crate::data::{DataError, Dataset, permutation};
 use crate::device::{Device, DeviceError, Results, Turn};
 use crate::family::{BeginError, Dropped, NotABound};
 
@@ -31,6 +31,9 @@ pub enum TrainError {
     /// The device cannot be used.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// The data cannot be learnt from.
+    #[error(transparent)]
+    Data(#[from] DataError),
     /// There are no images to learn from.
     #[error("the {0} split of the data has no images")]
     NoImages(&'static str),

@@ -8,7 +8,7 @@ pub(crate) mod reference;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hmcvi::data::{Dataset, Images};
+use hmcvi::data::{Dataset, Table};
 use hmcvi::family::{Acceptance, ChainSettings, Mass, StepSize};
 use hmcvi_graph::random::{self, Key};
 use hmcvi_graph::{CpuOptions, Executable, Expr, Graph, Rows, Run, Shape, Store};
@@ -20,7 +20,7 @@ pub(crate) const STANDARD_ERRORS: f64 = 4.0;
 /// So many embedded images of training, and so many of validation and of test: few, so that training is quick.
 pub(crate) fn part_of_the_data(train: usize, others: usize) -> Arc<Dataset> {
     let all = Dataset::embedded().expect("embedded images");
-    let first = |images: &Images, n: usize| images.slice(0..n).expect("there are as many");
+    let first = |images: &Table, n: usize| images.slice(0..n).expect("there are as many");
     let parts = (first(all.train(), train), first(all.validation(), others), first(all.test(), others));
     Arc::new(Dataset::new("part", "embedded", parts.0, parts.1, parts.2).expect("the parts fit"))
 }

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use clap::Subcommand;
 use hmcvi::config::RunSpec;
-use hmcvi::data::{Dataset, Images};
+use hmcvi::data::Dataset;
 use hmcvi::device::Device;
 use hmcvi::train::Trainer;
 use serde::Serialize;
@@ -261,7 +261,7 @@ fn enough(batch: usize) -> Result<Dataset, Failure> {
     if batch <= train.len() {
         return Ok(data);
     }
-    let bytes = train.bytes().iter().copied().cycle().take(batch * train.pixels()).collect();
-    let train = Images::new(train.height(), train.width(), bytes, None)?;
+    let rows: Vec<u32> = (0..train.len() as u32).cycle().take(batch).collect();
+    let train = train.pick(&rows);
     Ok(Dataset::new(data.name(), data.source(), train, data.validation().clone(), data.test().clone())?)
 }

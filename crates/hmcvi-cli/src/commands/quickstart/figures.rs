@@ -7,7 +7,7 @@ use hmcvi::config::RunSpec;
 use hmcvi::data::Dataset;
 use hmcvi::device::Device;
 use hmcvi::eval::{BoundEvaluator, Decoder, TEST_SEED, finite_estimate, rows};
-use hmcvi::figure::{PlaneModel, posteriors};
+use hmcvi::figure::{FigureError, PlaneModel, posteriors};
 use hmcvi::run::Checkpoint;
 use hmcvi_record::{Curve, Epoch, ImageEvaluation, LatentPoint};
 use hmcvi_report::figure::{Chart, Gain, GainOf, chart, gain, latent_map};
@@ -96,17 +96,15 @@ fn latent_points(
     device: &Device,
 ) -> Result<Vec<LatentPoint>, Failure> {
     let (images, spec) = (data.test(), &model.spec);
-    let observation = spec.data.observation(images.pixels());
-    let drawn = observation.draw(images, TEST_SEED, 0);
-    let problem = Problem::of_run(spec, images.pixels());
-    let mut evaluator = BoundEvaluator::new(&problem, &observation, device)?;
+    let drawn = spec.data.observation(images).draw(images, TEST_SEED, 0);
+    let problem = Problem::of_run(spec, images.columns());
+    let mut evaluator = BoundEvaluator::new(&problem, &drawn.observation(), device)?;
     let store = model.checkpoint.store.clone();
     let chains = evaluator.run(&store, &drawn, &rows(images.len()), spec.eval.seed, 0, |_| false)?;
-    let labels = images.labels().unwrap_or_default();
     let point = |(i, z): (usize, &[f32])| LatentPoint {
         x: z[0].into(),
         y: z[1].into(),
-        class: labels.get(i).copied(),
+        class: images.labels().and_then(|labels| labels.class(i)),
     };
     Ok(chains.end.chunks(2).enumerate().map(point).collect())
 }
@@ -150,8 +148,8 @@ fn decoded(model: &EvaluatedModel, data: &Dataset, device: &Device) -> Result<Ve
     let at = |i: usize| -2.5 + 5.0 * i as f32 / (SIDE - 1) as f32;
     let z: Vec<f32> = (0..SIDE * SIDE).flat_map(|i| [at(i % SIDE), -at(i / SIDE)]).collect();
     let images = data.test();
-    let mut decoder = Decoder::new(&Problem::of_run(&model.spec, images.pixels()), device)?;
+    let mut decoder = Decoder::new(&Problem::of_run(&model.spec, images.columns()), device)?;
     let values = decoder.means(&model.checkpoint.store.clone(), &z)?;
-    let (height, width) = (images.height(), images.width());
+    let (height, width) = images.shape().ok_or(FigureError::NoShape)?;
     Ok(GreyGrid { height, width, columns: SIDE, values }.png()?)
 }

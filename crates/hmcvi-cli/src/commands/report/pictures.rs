@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hmcvi::figure::{self, PlaneModel};
+use hmcvi::figure::{self, FigureError, PlaneModel};
 use hmcvi::run::{RunDirectory, Which};
 use hmcvi_report::{GreyGrid, Picture, Scene, figure as drawing, quoted};
 
@@ -34,6 +34,11 @@ pub(super) fn draw(
     let best = RunDirectory::open(run)?.has_checkpoint(Which::Best);
     let which = if best { Which::Best } else { Which::Last };
     let mut model = open_model(context, Some(run), which, data.data.as_deref(), machine)?;
+    let mnist = model.data.name() == "mnist";
+    if model.data.train().shape().is_none() {
+        context.terminal.notice("pictures are left out: the rows of this run's data are no images");
+        return Ok((Vec::new(), mnist));
+    }
     let mut pictures = vec![reconstructed(&mut model, index)?, sampled(&mut model, index)?];
     if model.spec.model.latent == 2 && index < PLANES {
         pictures.extend([latent_map(&mut model, index)?, energy_surface(&mut model, index)?]);
@@ -43,7 +48,7 @@ pub(super) fn draw(
             "latent map and energy surface are left out, to keep the page small; `hmcvi report {place}` shows them"
         ));
     }
-    Ok((pictures, model.data.name() == "mnist"))
+    Ok((pictures, mnist))
 }
 
 fn reconstructed(model: &mut Model, run: usize) -> Result<Picture, Failure> {
@@ -56,7 +61,7 @@ fn reconstructed(model: &mut Model, run: usize) -> Result<Picture, Failure> {
         _ => "the images decoded from the encoder’s draws, and from the draws after the HMC steps",
     };
     // Without HMC steps both draws are the same.
-    let pixels = model.data.test().pixels();
+    let pixels = model.data.test().columns();
     let values = if chain { values } else { values[..2 * count * pixels].to_vec() };
     Ok(Picture {
         run,
@@ -70,7 +75,7 @@ fn reconstructed(model: &mut Model, run: usize) -> Result<Picture, Failure> {
 
 fn sampled(model: &mut Model, run: usize) -> Result<Picture, Failure> {
     let network = (&model.spec, &mut model.checkpoint, &model.device);
-    let pixels = model.data.train().pixels();
+    let pixels = model.data.train().columns();
     let Pictures { values, columns, .. } = prior(network, pixels, SIDE * SIDE, SEED)?;
     Ok(Picture {
         run,
@@ -125,6 +130,6 @@ fn energy_surface(model: &mut Model, run: usize) -> Result<Picture, Failure> {
 }
 
 fn grid(model: &Model, values: Vec<f32>, columns: usize) -> Result<Scene, Failure> {
-    let (height, width) = (model.data.train().height(), model.data.train().width());
+    let (height, width) = model.data.train().shape().ok_or(FigureError::NoShape)?;
     Ok(GreyGrid { height, width, columns, values }.scene()?)
 }

@@ -35,7 +35,7 @@ impl Evaluator<'_> {
         let mut annealers = self.workers(|device| Annealer::<f32>::new(&self.problem, options, device))?;
         let sizes = self.step_sizes("annealing step sizes", &mut annealers[0].0, &x)?;
         let (pixels, seed, size) =
-            (self.images.pixels(), self.seed ^ ANNEALING_SEED, annealers[0].0.points());
+            (self.images.columns(), self.seed ^ ANNEALING_SEED, annealers[0].0.points());
         let blocks = Blocks { name: "annealing", phase: Phase::Annealing, points: images, size };
         let found = blocks.work(self.watch, &mut annealers, |(annealer, store), block, look| {
             let data = (&x[block.start * pixels..block.end * pixels], block.start);
@@ -77,7 +77,7 @@ impl Evaluator<'_> {
         let simulated =
             simulate::<f32>(&self.problem, self.store, points, seed ^ SIMULATION_SEED, self.device)?;
         let mut annealers = self.workers(|device| Annealer::<f32>::new(&self.problem, options, device))?;
-        let (pixels, d, size) = (self.images.pixels(), self.problem.model.latent(), annealers[0].0.points());
+        let (pixels, d, size) = (self.images.columns(), self.problem.model.latent(), annealers[0].0.points());
         let sizes = self.step_sizes("bidirectional step sizes", &mut annealers[0].0, &simulated.x)?;
         let blocks = Blocks { name: "bidirectional", phase: Phase::Bidirectional, points, size };
         let found: Vec<Vec<Sandwich>> =
@@ -104,7 +104,7 @@ impl Evaluator<'_> {
         annealer: &mut Annealer<f32>,
         x: &[f32],
     ) -> Result<Vec<f64>, EvalError> {
-        let first = &x[..x.len().min(annealer.points() * self.images.pixels())];
+        let first = &x[..x.len().min(annealer.points() * self.images.columns())];
         self.part(part, |evaluator| {
             let watch = &mut *evaluator.watch;
             let mut look = |share| watch.progress(Phase::Tuning, share).is_break();

@@ -26,7 +26,7 @@ use super::importance::Proposal;
 use super::posterior::PosteriorOptions;
 use super::quadrature::QuadratureOptions;
 use crate::config::RunSpec;
-use crate::data::{Drawn, Images, Observation};
+use crate::data::{Drawn, Observation, Table};
 use crate::device::Device;
 use crate::problem::Problem;
 
@@ -200,13 +200,13 @@ pub struct EvaluationResult {
 pub fn evaluate(
     spec: &RunSpec,
     store: &Store<f32>,
-    images: &Images,
+    images: &Table,
     options: &EvaluationOptions,
     device: &Device,
     watch: &mut dyn Watch,
 ) -> Result<EvaluationResult, EvalError> {
-    let problem = Problem::of_run(spec, images.pixels());
-    let observation = spec.data.observation(images.pixels());
+    let problem = Problem::of_run(spec, images.columns());
+    let observation = spec.data.observation(images);
     let chain = BoundEvaluator::new(&problem, &observation, device)?;
     let seed = spec.eval.seed;
     Evaluator {
@@ -227,7 +227,7 @@ pub fn evaluate(
 /// A result on its way.
 struct Evaluator<'a> {
     store: &'a Store<f32>,
-    images: &'a Images,
+    images: &'a Table,
     options: &'a EvaluationOptions,
     device: &'a Device,
     watch: &'a mut dyn Watch,

@@ -95,7 +95,7 @@ impl Evaluator<'_> {
         some: Range<usize>,
         images: usize,
     ) -> Result<Vec<Compared>, EvalError> {
-        let (pixels, d, seed) = (self.images.pixels(), self.problem.model.latent(), self.seed);
+        let (pixels, d, seed) = (self.images.columns(), self.problem.model.latent(), self.seed);
         let (x, first) = (drawn.values(some.clone()), some.start);
         let part = some.len() as f64 / images as f64;
         let done = first as f64 / images as f64;

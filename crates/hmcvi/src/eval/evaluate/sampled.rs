@@ -144,7 +144,7 @@ impl Evaluator<'_> {
         (samples, seed, number, phase): (usize, u64, usize, Phase),
         (before, of): (f64, f64),
     ) -> Result<Vec<WeightSummary>, EvalError> {
-        let (d, pixels, first) = (self.problem.model.latent(), self.images.pixels(), images.start);
+        let (d, pixels, first) = (self.problem.model.latent(), self.images.columns(), images.start);
         let x = &drawn.values(images.clone());
         let weigh = move |(sampler, store): &mut (ImportanceSampler<f32>, Store<f32>), i: usize| {
             let x = &x[(i - first) * pixels..][..pixels];
