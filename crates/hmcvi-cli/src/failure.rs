@@ -172,6 +172,7 @@ impl From<TrainError> for Failure {
             ),
             TrainError::NotABound(_) => Failure::Numerical(text).then(DIVERGING),
             TrainError::Begin(_) | TrainError::Diverged(_) => Failure::Numerical(text),
+            TrainError::Config(error) => error.into(),
             TrainError::NoImages(_) | TrainError::Data(_) => Failure::Data(text),
             TrainError::Memory { .. } => Failure::Device(text)
                 .then("lower these with `--set model.hidden=[...]` or `--set train.batch=N`, or use `--threads 1`"),

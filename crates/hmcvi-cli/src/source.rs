@@ -7,7 +7,7 @@ use std::sync::Arc;
 use etcetera::BaseStrategy;
 use hmcvi::config::{DataSettings, RunSpec};
 use hmcvi::data::{Binarisation, Dataset, Kind, MNIST_FILES, Severity, Source, verify_mnist};
-use hmcvi::run::{Checkpoint, check_likelihood, open_data};
+use hmcvi::run::{Checkpoint, open_data};
 
 use crate::Context;
 use crate::failure::Failure;
@@ -51,8 +51,11 @@ pub(crate) fn named(text: &str) -> Source {
 /// Opens the data of a new training, says what is to be known about it, and makes the settings fit it.
 pub(crate) fn open_to_train(context: &Context, spec: &mut RunSpec) -> Result<Arc<Dataset>, Failure> {
     let data = open_data(&spec.data)?;
-    spec.data = spec.data.for_data(&data);
     remark(context, &data, Severity::Note);
+    if let Some(chosen) = spec.model.explained(data.kind(), data.train().columns()) {
+        context.terminal.notice(&chosen);
+    }
+    *spec = spec.for_data(&data)?;
     Ok(Arc::new(data))
 }
 
@@ -87,7 +90,6 @@ pub(crate) fn open_for_model(
 fn open_other(context: &Context, spec: &mut RunSpec) -> Result<Dataset, Failure> {
     let other = spec.data.for_other_data(spec.data.source.clone());
     let data = open_data(&other)?;
-    check_likelihood(&data)?;
     if (spec.data.kind, data.kind()) == (Some(Kind::Binary), Kind::Byte) {
         context.terminal.warn(
             "the model was trained on binary data, but these are intensities from 0 to 255: those of one half or more \
@@ -95,6 +97,7 @@ fn open_other(context: &Context, spec: &mut RunSpec) -> Result<Dataset, Failure>
         );
     }
     spec.data = other.for_data(&data);
+    spec.check_data(&data)?;
     Ok(data)
 }
 

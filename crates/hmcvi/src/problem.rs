@@ -6,9 +6,10 @@ use std::sync::Arc;
 use hmcvi_graph::{Expr, Graph, Real, Store};
 
 use crate::config::RunSpec;
+use crate::data::{Observation, Table};
 use crate::dist::Gaussian;
 use crate::family::{Draw, Family, HmcChain, Measure, Reported, Target};
-use crate::model::likelihood::ColumnStatistics;
+use crate::model::likelihood::{ColumnStatistics, LikelihoodKind};
 use crate::model::{Model, Vae};
 use crate::nn::Parameters;
 
@@ -32,9 +33,15 @@ impl Problem {
         Problem::of_settings(spec, columns, None)
     }
 
-    /// The same with what is known of the columns of the training data.
-    pub fn of_training(spec: &RunSpec, columns: usize, statistics: ColumnStatistics) -> Self {
-        Problem::of_settings(spec, columns, Some(statistics))
+    /// The same with what a likelihood should know about the columns of the training data.
+    pub fn of_training(spec: &RunSpec, observation: &Observation, train: &Table) -> Self {
+        let statistics = (spec.model.likelihood() != LikelihoodKind::Bernoulli).then(|| {
+            let seen = observation.draw(train, 0, 0);
+            let rows = (0..seen.len()).map(|row| seen.values(row..row + 1).into_iter().enumerate());
+            let non_zeros = rows.map(|row| row.filter(|(_, value)| *value != 0.0).collect::<Vec<_>>());
+            ColumnStatistics::of_rows(train.columns(), non_zeros)
+        });
+        Problem::of_settings(spec, train.columns(), statistics)
     }
 
     fn of_settings(spec: &RunSpec, columns: usize, statistics: Option<ColumnStatistics>) -> Self {

@@ -138,10 +138,14 @@ fn reverse_models_that_know_an_image_bring_the_bound_nearer_to_the_likelihood_bu
 
 #[test]
 fn reverse_models_are_those_of_steps() {
+    let data = Dataset::embedded().expect("embedded");
     let basic = preset("basic-2d").expect("a preset");
-    let refused =
-        ReverseFitter::new(&Problem::of_run(&basic, 784), &basic.data.observation(784), &Device::cpu(1))
-            .err();
+    let refused = ReverseFitter::new(
+        &Problem::of_run(&basic, 784),
+        &basic.data.observation(data.test()),
+        &Device::cpu(1),
+    )
+    .err();
     assert!(matches!(refused, Some(EvalError::NoSteps)), "{refused:?}");
 }
 

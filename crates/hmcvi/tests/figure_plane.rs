@@ -90,7 +90,7 @@ fn a_latent_map_shows_the_chains_ends_through_the_distribution_function() {
     let chains = evaluator.run(&model.checkpoint.store, &drawn, &rows(60), 3, 0, |_| false).expect("it runs");
     for (i, point) in found.points.iter().enumerate() {
         assert!((0.0..=1.0).contains(&point.x) && (0.0..=1.0).contains(&point.y));
-        assert_eq!(point.class, images.labels().and_then(|l| l.get(i).copied()));
+        assert_eq!(point.class, images.labels().and_then(|l| l.class(i)));
         for (share, z) in [point.x, point.y].into_iter().zip(&chains.end[2 * i..]) {
             // Far out the share itself has few digits.
             let error = (normal_quantile(share) - f64::from(*z)).abs();

@@ -7,6 +7,7 @@ mod changes;
 mod data;
 mod edits;
 mod error;
+mod fitting;
 mod presets;
 mod schedule;
 mod schema;

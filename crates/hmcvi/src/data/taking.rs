@@ -70,7 +70,7 @@ impl Table {
     }
 
     /// The name of a column as messages show it.
-    fn column(&self, column: usize) -> String {
+    pub(crate) fn column(&self, column: usize) -> String {
         self.names().map_or_else(|| column.to_string(), |names| format!("`{}`", names[column]))
     }
 }

@@ -23,5 +23,5 @@ pub use error::DirectoryError;
 pub use evaluations::Kept;
 pub use journal::Journal;
 pub use lock::Lock;
-pub use open::{check_likelihood, open_data};
+pub use open::open_data;
 pub use session::{Begin, Outcome, SessionError, Watch, resume, start};

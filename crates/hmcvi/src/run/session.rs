@@ -73,8 +73,8 @@ pub fn start(
     watch: &mut dyn Watch,
 ) -> Result<Outcome, SessionError> {
     RunDirectory::check_free(path, force)?;
-    let data = begin.spec.data.for_data(&begin.data);
-    let begin = &Begin { spec: RunSpec { data, ..begin.spec.clone() }, ..begin.clone() };
+    let spec = begin.spec.for_data(&begin.data).map_err(TrainError::from)?;
+    let begin = &Begin { spec, ..begin.clone() };
     let trainer = new_trainer(begin)?;
     let info = info(begin, &trainer);
     let (directory, _lock) = RunDirectory::create(path, &begin.spec, &info, force)?;

@@ -11,7 +11,7 @@ use super::backend::{Backend, Parts};
 use super::objective::Objective;
 use super::sums::Ledger;
 use super::trainer::{EVALUATION_ROWS, TrainError, shuffled};
-use crate::config::{RunSpec, TrainSettings};
+use crate::config::{ConfigError, RunSpec, TrainSettings};
 use crate::data::{Dataset, Observation, batch};
 use crate::device::Device;
 use crate::family::FirstLook;
@@ -42,17 +42,20 @@ pub struct Training {
 
 impl Training {
     /// The training that a run describes.
-    pub fn of_run(spec: &RunSpec, data: Arc<Dataset>) -> Self {
-        let columns = data.train().columns();
+    ///
+    /// # Errors
+    /// If its settings do not fit the data.
+    pub fn of_run(spec: &RunSpec, data: Arc<Dataset>) -> Result<Self, ConfigError> {
+        let spec = &spec.for_data(&data)?;
         let observation = spec.data.observation(data.train());
-        Training {
-            problem: Problem::of_run(spec, columns),
+        Ok(Training {
+            problem: Problem::of_training(spec, &observation, data.train()),
             settings: spec.train.clone(),
             seed: spec.seed,
             observation,
             draws: if observation.is_random() { spec.data.evaluation_draws } else { 1 },
             data,
-        }
+        })
     }
 
     /// Rows of an update.

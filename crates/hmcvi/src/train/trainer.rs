@@ -13,7 +13,7 @@ use super::average;
 use super::backend::{Backend, Which};
 use super::prepare::{Beginning, Training, prepare};
 use super::sums::{Ledger, Sums};
-use crate::config::RunSpec;
+use crate::config::{ConfigError, RunSpec};
 use crate::data::{DataError, Dataset, permutation};
 use crate::device::{Device, DeviceError, Results, Turn};
 use crate::family::{BeginError, Dropped, NotABound};
@@ -37,6 +37,9 @@ pub enum TrainError {
     /// There are no images to learn from.
     #[error("the {0} split of the data has no images")]
     NoImages(&'static str),
+    /// The settings do not fit the data.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     /// The family finds nothing to begin with.
     #[error(transparent)]
     Begin(#[from] BeginError),
@@ -145,7 +148,7 @@ impl Trainer {
         device: &Device,
         init: Option<&Store<f32>>,
     ) -> Result<Self, TrainError> {
-        Trainer::begin(Training::of_run(spec, data), device, init)
+        Trainer::begin(Training::of_run(spec, data)?, device, init)
     }
 
     /// Prepares to go on with a run from a checkpoint's tensors after so many epochs, updates and seconds, and perhaps a
@@ -157,7 +160,7 @@ impl Trainer {
         store: Store<f32>,
         done: ((u64, u64, f64), Option<PartialEpoch>),
     ) -> Result<Self, TrainError> {
-        Trainer::go_on(Training::of_run(spec, data), device, store, done)
+        Trainer::go_on(Training::of_run(spec, data)?, device, store, done)
     }
 
     /// Prepares any training from the beginning; `init` holds values of the plain problem to begin with.
