@@ -53,6 +53,33 @@ pub(super) struct Members<'a> {
     pub(super) copied: HashSet<NodeId>,
 }
 
+impl<'a> Members<'a> {
+    fn op(&self, id: NodeId) -> &'a Op {
+        &self.nodes[id as usize].op
+    }
+
+    fn shape(&self, id: NodeId) -> Shape {
+        self.nodes[id as usize].shape
+    }
+
+    fn is_sum(&self, id: NodeId) -> bool {
+        self.sums.contains(&id)
+    }
+
+    fn is_element(&self, id: NodeId) -> bool {
+        self.is_sum(id) || self.op(id).is_elementwise()
+    }
+
+    fn args(&self, id: NodeId) -> &'a [NodeId] {
+        if self.is_sum(id) { &[] } else { &self.nodes[id as usize].args }
+    }
+
+    /// Element-wise members, in order.
+    fn elements(&self) -> impl DoubleEndedIterator<Item = NodeId> {
+        self.members.iter().copied().filter(|id| self.is_element(*id))
+    }
+}
+
 /// The outcome: when everything runs, and what is kept.
 pub(super) struct Fusion {
     pub(super) slot: HashMap<NodeId, usize>,
@@ -89,35 +116,49 @@ fn reads_by_group(op: &Op) -> bool {
     matches!(op, Op::SumCols | Op::SumRows | Op::LogSumExp | Op::ConcatCols | Op::ConcatRows)
 }
 
+/// Decides when everything in a stage runs, where, and what is kept.
 pub(super) fn fuse(stage: &Members<'_>) -> Fusion {
-    let nodes = stage.nodes;
-    let shape = |id: NodeId| nodes[id as usize].shape;
-    let is_sum = |id: NodeId| stage.sums.contains(&id);
-    let is_element = |id: NodeId| is_sum(id) || nodes[id as usize].op.is_elementwise();
-    let args = |id: NodeId| -> &[NodeId] { if is_sum(id) { &[] } else { &nodes[id as usize].args } };
-    let member: HashSet<NodeId> = stage.members.iter().copied().collect();
+    let times = Times::of(stage);
+    let uses = uses(stage, &times);
+    let mut places = Places::of(stage, &times, &uses);
+    places.keep_what_is_dear(stage);
+    let (Times { slot, phase }, Places { home, mut kept, .. }) = (times, places);
+    kept.retain(|id| stage.is_element(*id) && phase.contains_key(id));
+    Fusion { slot, phase, home, kept }
+}
 
-    // When: slots of heavy operations, phases of all.
-    let (mut slot, mut phase) = (HashMap::new(), HashMap::new());
-    for &id in &stage.members {
-        if is_element(id) {
-            let ready = args(id).iter().filter_map(|a| phase.get(a)).max();
-            phase.insert(id, ready.copied().unwrap_or(0));
-        } else {
-            let next = slot.len() + 1;
-            slot.insert(id, next);
-            phase.insert(id, next);
+/// When: slots of heavy operations, phases of all members.
+struct Times {
+    slot: HashMap<NodeId, usize>,
+    phase: HashMap<NodeId, usize>,
+}
+
+impl Times {
+    fn of(stage: &Members<'_>) -> Self {
+        let (mut slot, mut phase) = (HashMap::new(), HashMap::new());
+        for &id in &stage.members {
+            if stage.is_element(id) {
+                let ready = stage.args(id).iter().filter_map(|a| phase.get(a)).max();
+                phase.insert(id, ready.copied().unwrap_or(0));
+            } else {
+                let next = slot.len() + 1;
+                slot.insert(id, next);
+                phase.insert(id, next);
+            }
         }
+        Times { slot, phase }
     }
+}
 
-    // By whom.
+/// By whom each member is used.
+fn uses(stage: &Members<'_>, times: &Times) -> HashMap<NodeId, Vec<Use>> {
     let mut uses: HashMap<NodeId, Vec<Use>> = HashMap::new();
     for &id in &stage.members {
-        for &arg in args(id).iter().filter(|a| member.contains(a)) {
-            uses.entry(arg).or_default().push(if is_element(id) {
+        for &arg in stage.args(id).iter().filter(|a| times.phase.contains_key(a)) {
+            uses.entry(arg).or_default().push(if stage.is_element(id) {
                 Use::Element(id)
-            } else if reads_by_group(&nodes[id as usize].op) {
-                Use::Part(slot[&id])
+            } else if reads_by_group(stage.op(id)) {
+                Use::Part(times.slot[&id])
             } else {
                 Use::Memory
             });
@@ -129,67 +170,107 @@ pub(super) fn fuse(stage: &Members<'_>) -> Fusion {
     for &id in &stage.kept {
         uses.entry(id).or_default().push(Use::Memory);
     }
+    uses
+}
 
-    // Where: as late as possible without keeping more alive, going from users to arguments.
-    // `needed` holds the groups in which a value may be needed, `passed` those in which its
-    // arguments may be needed on its account.
-    let mut home: HashMap<NodeId, Key> = HashMap::new();
-    let mut needed: HashMap<NodeId, BTreeSet<Key>> = HashMap::new();
-    let mut passed: HashMap<NodeId, BTreeSet<Key>> = HashMap::new();
-    let mut kept = stage.kept.clone();
-    for &id in stage.members.iter().rev().filter(|id| is_element(**id)) {
-        let own = shape(id);
-        let (mut groups, mut all) = (BTreeSet::new(), BTreeSet::<Key>::new());
-        let mut memory = false;
-        for user in uses.get(&id).map_or(&[][..], Vec::as_slice) {
+/// Where: the groups of element-wise members, and what is kept.
+struct Places {
+    home: HashMap<NodeId, Key>,
+    /// Groups in which a value may be needed.
+    needed: HashMap<NodeId, BTreeSet<Key>>,
+    /// Groups in which a value's arguments may be needed on its account.
+    passed: HashMap<NodeId, BTreeSet<Key>>,
+    kept: HashSet<NodeId>,
+}
+
+impl Places {
+    /// As late as possible without keeping more alive, going from users to arguments.
+    fn of(stage: &Members<'_>, times: &Times, uses: &HashMap<NodeId, Vec<Use>>) -> Self {
+        let (home, needed, passed) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let mut places = Places { home, needed, passed, kept: stage.kept.clone() };
+        for id in stage.elements().rev() {
+            let demand = places.demand(stage, id, uses.get(&id).map_or(&[], Vec::as_slice));
+            let at = demand.home(stage, id, times.phase[&id]);
+            places.settle(stage, id, at, demand);
+        }
+        places
+    }
+
+    /// What the users of a value, which have their places already, ask of it.
+    fn demand(&self, stage: &Members<'_>, id: NodeId, users: &[Use]) -> Demand {
+        let own = stage.shape(id);
+        let mut demand = Demand::default();
+        for user in users {
             match *user {
-                Use::Element(user) if shape(user) == own => {
-                    groups.insert(home[&user]);
-                    all.extend(&passed[&user]);
+                Use::Element(user) if stage.shape(user) == own => {
+                    demand.groups.insert(self.home[&user]);
+                    demand.passed.extend(&self.passed[&user]);
                 }
                 Use::Part(slot) => {
-                    groups.insert(Key::new(slot, 0, own));
+                    demand.groups.insert(Key::new(slot, 0, own));
                 }
                 // Read from memory, or repeated by a larger shape.
-                Use::Element(_) | Use::Memory => memory = true,
+                Use::Element(_) | Use::Memory => demand.memory = true,
             }
         }
-        if memory {
-            kept.insert(id);
-        }
-        let asap = Key::new(phase[&id], 1, own);
-        let wide = args(id).iter().filter(|a| shape(**a) == own && !is_given(&nodes[**a as usize].op));
-        let at = match (groups.first(), groups.len()) {
-            (Some(&only), 1) if !memory => only,
-            (Some(&first), _) if !memory && wide.count() <= 1 => first,
-            _ => asap,
-        };
-        debug_assert!(at.fits(own));
-        home.insert(id, at);
-        groups.insert(at);
-        groups.extend(all);
-        let stays = kept.contains(&id) || is_expensive(&nodes[id as usize].op);
-        passed.insert(id, if stays { BTreeSet::from([at]) } else { groups.clone() });
-        needed.insert(id, groups);
+        demand
     }
 
-    // What: keep what is dear and needed in more than one group, going from arguments to users.
-    let mut cost: HashMap<NodeId, usize> = HashMap::new();
-    for &id in stage.members.iter().filter(|id| is_element(**id)) {
-        let op = &nodes[id as usize].op;
-        let own = if is_expensive(op) && !is_sum(id) { EXPENSIVE } else { 1 };
-        let of = |a: &NodeId| match nodes[*a as usize].op {
-            Op::Scalar(_) => 0,
-            _ => cost.get(a).copied().unwrap_or(1),
-        };
-        let total = own + args(id).iter().map(of).sum::<usize>();
-        if total > CHEAP && needed[&id].len() > 1 {
-            kept.insert(id);
+    fn settle(&mut self, stage: &Members<'_>, id: NodeId, at: Key, demand: Demand) {
+        let Demand { mut groups, passed, memory } = demand;
+        if memory {
+            self.kept.insert(id);
         }
-        cost.insert(id, if kept.contains(&id) { 1 } else { total });
+        self.home.insert(id, at);
+        groups.insert(at);
+        groups.extend(passed);
+        let stays = self.kept.contains(&id) || is_expensive(stage.op(id));
+        self.passed.insert(id, if stays { BTreeSet::from([at]) } else { groups.clone() });
+        self.needed.insert(id, groups);
     }
-    kept.retain(|id| is_element(*id) && member.contains(id));
-    Fusion { slot, phase, home, kept }
+
+    /// Keeps what is dear and needed in more than one group, going from arguments to users.
+    fn keep_what_is_dear(&mut self, stage: &Members<'_>) {
+        let mut cost: HashMap<NodeId, usize> = HashMap::new();
+        for id in stage.elements() {
+            let own = if is_expensive(stage.op(id)) && !stage.is_sum(id) { EXPENSIVE } else { 1 };
+            let of = |a: &NodeId| match stage.op(*a) {
+                Op::Scalar(_) => 0,
+                _ => cost.get(a).copied().unwrap_or(1),
+            };
+            let total = own + stage.args(id).iter().map(of).sum::<usize>();
+            if total > CHEAP && self.needed[&id].len() > 1 {
+                self.kept.insert(id);
+            }
+            cost.insert(id, if self.kept.contains(&id) { 1 } else { total });
+        }
+    }
+}
+
+/// What the users of a value ask of it.
+#[derive(Default)]
+struct Demand {
+    /// Groups that use it.
+    groups: BTreeSet<Key>,
+    /// Groups in which users that are computed again need it.
+    passed: BTreeSet<Key>,
+    /// Whether it is read from memory.
+    memory: bool,
+}
+
+impl Demand {
+    /// The group in which a value of some phase is computed first.
+    fn home(&self, stage: &Members<'_>, id: NodeId, phase: usize) -> Key {
+        let own = stage.shape(id);
+        let wide = stage.args(id).iter().filter(|a| stage.shape(**a) == own && !is_given(stage.op(**a)));
+        let at = match (self.groups.first(), self.groups.len()) {
+            (Some(&only), 1) if !self.memory => only,
+            (Some(&first), _) if !self.memory && wide.count() <= 1 => first,
+            _ => Key::new(phase, 1, own),
+        };
+        debug_assert!(at.fits(own));
+        at
+    }
 }
 
 fn is_expensive(op: &Op) -> bool {
