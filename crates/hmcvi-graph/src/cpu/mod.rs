@@ -5,6 +5,7 @@
 //! same seed gives the same bits on any number of threads.
 
 mod arena;
+mod code;
 mod elements;
 mod group;
 pub(crate) mod kernels;
@@ -19,7 +20,7 @@ use std::sync::Arc;
 use pulp::Arch;
 
 use self::arena::Arena;
-use self::group::Code;
+use self::code::Code;
 use self::memory::{Frame, Memory};
 use self::pool::Pool;
 use self::prepare::{PackTask, Prepared, Wave, prepare, sums_scratch};

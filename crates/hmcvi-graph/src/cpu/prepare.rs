@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::group::Code;
+use super::code::Code;
 use super::matmul;
 use crate::op::Transpose;
 use crate::plan::{Base, Plan, Stage, Step, View};
@@ -72,7 +72,7 @@ pub(super) fn prepare(plan: &Plan, stage: &Stage, lanes: usize) -> Prepared {
                         .flat_map(|(step, code)| tasks(step, code.as_ref()))
                         .collect();
                     let elements = tasks.iter().map(|(step, rows)| match &codes[*step] {
-                        Some(code) => rows.len() * code.cols(),
+                        Some(code) => rows.len() * code.cols,
                         // A product is worth a thread.
                         None => TASK,
                     });
@@ -109,7 +109,7 @@ fn tasks(step: usize, code: Option<&Code>) -> Vec<(usize, Range<usize>)> {
         _ => 1,
     };
     let each = match code {
-        Some(code) if code.is_divisible() => (TASK / code.cols()).max(1),
+        Some(code) if code.is_divisible() => (TASK / code.cols).max(1),
         _ => rows,
     };
     (0..rows).step_by(each).map(|start| (step, start..(start + each).min(rows))).collect()

@@ -5,7 +5,8 @@ use std::ops::Range;
 use pulp::Arch;
 
 use super::arena::Arena;
-use super::group::{self, Code};
+use super::code::Code;
+use super::group;
 use super::matmul::{self, Accumulate, Product, SumTerm};
 use super::memory::{Frame, Memory};
 use super::prepare::PackTask;
