@@ -9,10 +9,9 @@ mod fixed;
 mod functions;
 mod group;
 mod hazards;
+mod kernel;
 mod rows;
 mod sums;
-
-use std::fmt::Write;
 
 use self::functions::Functions;
 use super::layout::{Bases, RUN_WORDS, Tiling};
@@ -76,58 +75,75 @@ fn uses_gamma(plan: &Plan) -> bool {
 
 /// Writes the kernels of a plan.
 pub(super) fn write(plan: &Plan, tiling: Tiling, shared: usize, processors: usize) -> Code {
-    let mut writer = Writer {
-        plan,
-        tiling,
-        bases: Bases::new(plan),
-        shared,
-        processors,
-        functions: Functions::default(),
-        kernels: String::new(),
-        launches: Vec::new(),
-        tiles: 0,
-        parts: 0,
-        packed: 0,
-        steps: Vec::new(),
-    };
+    let mut writer = Writer::new(plan, tiling, shared, processors);
     for (number, stage) in plan.stages.iter().enumerate() {
+        writer.stage(number, stage);
+    }
+    let source = writer.source();
+    let Writer { launches, tiles, parts, packed, steps, .. } = writer;
+    Code { source, launches, tiles, parts, packed, steps }
+}
+
+impl<'p> Writer<'p> {
+    fn new(plan: &'p Plan, tiling: Tiling, shared: usize, processors: usize) -> Self {
+        Writer {
+            plan,
+            tiling,
+            bases: Bases::new(plan),
+            shared,
+            processors,
+            functions: Functions::default(),
+            kernels: String::new(),
+            launches: Vec::new(),
+            tiles: 0,
+            parts: 0,
+            packed: 0,
+            steps: Vec::new(),
+        }
+    }
+
+    fn stage(&mut self, number: usize, stage: &Stage) {
         match stage {
             Stage::Fixed { waves } => {
                 for (w, wave) in waves.iter().enumerate() {
-                    writer.wave(&format!("fixed_{number}_{w}"), wave);
+                    self.wave(&format!("fixed_{number}_{w}"), wave);
                 }
             }
-            Stage::Rows(rows) => writer.row_stage(number, rows),
+            Stage::Rows(rows) => self.row_stage(number, rows),
         }
     }
-    let mut source = String::new();
-    let Tiling { exact, threads, row_tiles, cluster, trace, .. } = tiling;
-    let constants = [
-        ("EXACT", usize::from(exact)),
-        ("THREADS", threads),
-        ("ROW_TILES", row_tiles),
-        ("CLUSTER", cluster),
-        ("TRACE", usize::from(trace)),
-        ("RUN_WORDS", RUN_WORDS),
-        ("BASES", writer.bases.len()),
-        ("ALL_BASES", writer.bases.with_run()),
-    ];
-    for (name, value) in constants {
-        let _ = writeln!(source, "#define {name} {value}");
+
+    /// All the code: constants, what kernels call, and the kernels.
+    fn source(&self) -> String {
+        let mut source = self.constants();
+        source.push_str(include_str!("../kernels/common.cu"));
+        if uses_gamma(self.plan) {
+            source.push_str(include_str!("../kernels/gamma.cu"));
+        }
+        if self.plan.data.iter().any(|data| data.kind == DataKind::Values) {
+            source.push_str(include_str!("../kernels/table.cu"));
+        }
+        source.push_str(include_str!("../kernels/rows.cu"));
+        source.push_str(include_str!("../kernels/sums.cu"));
+        source.push_str(&self.functions.text);
+        source.push_str(&self.kernels);
+        source
     }
-    source.push_str(include_str!("../kernels/common.cu"));
-    if uses_gamma(plan) {
-        source.push_str(include_str!("../kernels/gamma.cu"));
+
+    fn constants(&self) -> String {
+        let Tiling { exact, threads, row_tiles, cluster, trace, .. } = self.tiling;
+        let constants = [
+            ("EXACT", usize::from(exact)),
+            ("THREADS", threads),
+            ("ROW_TILES", row_tiles),
+            ("CLUSTER", cluster),
+            ("TRACE", usize::from(trace)),
+            ("RUN_WORDS", RUN_WORDS),
+            ("BASES", self.bases.len()),
+            ("ALL_BASES", self.bases.with_run()),
+        ];
+        constants.map(|(name, value)| format!("#define {name} {value}\n")).concat()
     }
-    if plan.data.iter().any(|data| data.kind == DataKind::Values) {
-        source.push_str(include_str!("../kernels/table.cu"));
-    }
-    source.push_str(include_str!("../kernels/rows.cu"));
-    source.push_str(include_str!("../kernels/sums.cu"));
-    source.push_str(&writer.functions.text);
-    source.push_str(&writer.kernels);
-    let Writer { launches, tiles, parts, packed, steps, .. } = writer;
-    Code { source, launches, tiles, parts, packed, steps }
 }
 
 /// The head of a kernel that reads the table of bases and the run's words.
@@ -135,4 +151,9 @@ fn head(name: &str, attributes: &str) -> String {
     format!(
         "extern \"C\" __global__ void {attributes} {name}(const u64* __restrict__ table, const u64* __restrict__ words) {{\n"
     )
+}
+
+/// Finds `i`, the entry of a table whose blocks of threads this one belongs to.
+fn find_entry(table: &str, entries: usize) -> String {
+    format!("int i = 0;\nwhile (i + 1 < {entries} && blockIdx.x >= {table}[i + 1].first_block) ++i;\n")
 }
