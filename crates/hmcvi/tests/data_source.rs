@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use hmcvi::data::{
-    ByteArray, DataError, MNIST_FILES, Source, Split, Storage, load_mnist, open, verify_mnist, write_idx,
-    write_npy,
+    ByteArray, DataError, FASHION_MNIST_FIRST, KnownSet, MNIST, MNIST_FILES, Source, Split, Storage,
+    load_mnist, open, verify_mnist, write_idx, write_npy,
 };
 
 fn write_images(folder: &Path, name: &str, count: usize, storage: Storage) {
@@ -82,6 +82,34 @@ fn files_of_the_size_of_mnist_with_other_content_are_refused() {
         assert!(matches!(&error, DataError::Hash { next, .. } if next.contains("idx:FOLDER")), "{error}");
     }
     assert_eq!(lengths(Source::IdxFolder(folder.path().into())).unwrap(), [50_000, 10_000, 10_000]);
+}
+
+#[test]
+fn files_of_another_known_data_set_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(*KnownSet::in_folder(folder.path()), MNIST);
+    // The only files of a known data set that can be written down: in the first release of Fashion-MNIST, as it is
+    // kept here, the ten classes take turns.
+    let [_, train, _, test] = FASHION_MNIST_FIRST.files;
+    for file in [train, test] {
+        let labels = (0..10).cycle().take(file.shape[0]).collect();
+        let array = ByteArray::new(file.shape.to_vec(), labels).unwrap();
+        write_idx(&folder.path().join(file.name), &array, Storage::Plain).unwrap();
+        file.verify(&folder.path().join(file.name)).unwrap();
+    }
+    assert_eq!(*KnownSet::in_folder(folder.path()), FASHION_MNIST_FIRST);
+    let error = MNIST_FILES[3].verify(&folder.path().join(test.name)).unwrap_err().to_string();
+    assert!(
+        error.ends_with("belongs to the first release of Fashion-MNIST, so choose another folder"),
+        "{error}"
+    );
+    // Images of some other data set beside these labels are not taken for it.
+    for file in [FASHION_MNIST_FIRST.files[0], FASHION_MNIST_FIRST.files[2]] {
+        let array = ByteArray::new(file.shape.to_vec(), vec![0; file.shape.iter().product()]).unwrap();
+        write_idx(&folder.path().join(file.name), &array, Storage::Plain).unwrap();
+    }
+    let error = open(&Source::Folder(folder.path().into())).unwrap_err();
+    assert!(matches!(error, DataError::Hash { .. }), "{error}");
 }
 
 #[test]

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::error::{DataError, name};
 use super::kind::Kind;
 use super::read::{
-    CsvColumns, Format, MNIST_FILES, Read, folder_name, has_idx, has_npy, is_mnist, list_png,
-    load_idx_folder, load_mnist, read_file, read_npy_folder, read_png_folder,
+    CsvColumns, Format, KnownSet, MNIST_FILES, Read, folder_name, has_idx, has_npy, is_mnist, list_png,
+    load_idx_folder, read_file, read_npy_folder, read_png_folder,
 };
 use super::split::Dataset;
 use super::splitting::Splitting;
@@ -26,9 +26,9 @@ pub enum Source {
     /// The subset of MNIST inside the library.
     #[default]
     Embedded,
-    /// A folder: MNIST if it has the names of its four files, else IDX, `.npy` or `.png` files.
+    /// A folder: MNIST or Fashion-MNIST if it has the names of their four files, else IDX, `.npy` or `.png` files.
     Folder(PathBuf),
-    /// A folder of IDX files that need not be MNIST even if they have its names, as those of Fashion-MNIST do.
+    /// A folder of IDX files that need not be MNIST even if they have its names.
     IdxFolder(PathBuf),
     /// A file that ends in `.npy` (one array), `.npz` (named arrays, or a sparse matrix), `.csv`, `.tsv` or `.mtx`, also
     /// with `.gz`.
@@ -148,7 +148,7 @@ fn open_folder(path: &Path, reading: &Reading) -> Result<Dataset, DataError> {
     let (kind, splitting) = (reading.kind, reading.splitting);
     check_folder(path)?;
     if is_mnist(path) {
-        load_mnist(path)?.taken_as(kind)
+        KnownSet::in_folder(path).load(path)?.taken_as(kind)
     } else if has_npy(path, Splitting::Earlier) || !has_idx(path) && has_npy(path, splitting) {
         assemble(path, read_npy_folder(path, splitting)?, kind)
     } else if has_idx(path) {

@@ -31,7 +31,9 @@ pub use format::Format;
 pub(super) use format::read_file;
 pub use idx::{Storage, read_idx, read_idx_bytes, write_idx};
 pub(super) use mnist::is_mnist;
-pub use mnist::{KnownFile, MNIST_FILES, load_mnist, verify_mnist};
+pub use mnist::{
+    FASHION_MNIST, FASHION_MNIST_FIRST, KnownFile, KnownSet, MNIST, MNIST_FILES, load_mnist, verify_mnist,
+};
 pub use mtx::{read_mtx, read_mtx_bytes};
 pub use npy::{read_npy, read_npy_bytes};
 pub use npy_write::{NpyValue, write_npy, write_npy_to};
