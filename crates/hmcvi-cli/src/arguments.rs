@@ -134,6 +134,7 @@ pub(crate) enum Command {
         subcommand,
         after_help = "Examples:
   hmcvi data fetch
+  hmcvi data fetch fashion-mnist --out fashion
   hmcvi data info images.npz"
     )]
     Data(data::Command),

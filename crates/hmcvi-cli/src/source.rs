@@ -6,27 +6,27 @@ use std::sync::Arc;
 
 use etcetera::BaseStrategy;
 use hmcvi::config::{DataSettings, RunSpec};
-use hmcvi::data::{Binarisation, Dataset, Kind, MNIST_FILES, Severity, Source, verify_mnist};
+use hmcvi::data::{Binarisation, Dataset, Kind, MNIST, Severity, Source};
 use hmcvi::run::{Checkpoint, open_data};
 
 use crate::Context;
 use crate::failure::Failure;
 
-/// The folder that MNIST is fetched into: `HMCVI_CACHE/mnist`, else in the user's cache folder.
-pub(crate) fn cache() -> Result<PathBuf, Failure> {
+/// The folder that a data set is fetched into: `HMCVI_CACHE/mnist`, else in the user's cache folder.
+pub(crate) fn cache(data_set: &str) -> Result<PathBuf, Failure> {
     if let Some(folder) = std::env::var_os("HMCVI_CACHE").filter(|v| !v.is_empty()) {
-        return Ok(PathBuf::from(folder).join("mnist"));
+        return Ok(PathBuf::from(folder).join(data_set));
     }
     let user = etcetera::choose_base_strategy()
         .map_err(|e| Failure::Data(format!("there is no cache folder ({e}); set HMCVI_CACHE to a folder")))?;
-    Ok(user.cache_dir().join("hmcvi").join("mnist"))
+    Ok(user.cache_dir().join("hmcvi").join(data_set))
 }
 
 /// The source to use when none was named.
 pub(crate) fn usual(context: &Context) -> Source {
-    let Ok(folder) = cache() else { return Source::Embedded };
-    if MNIST_FILES.iter().all(|file| file.find(&folder).is_some()) {
-        match verify_mnist(&folder) {
+    let Ok(folder) = cache(MNIST.name) else { return Source::Embedded };
+    if MNIST.files.iter().all(|file| file.find(&folder).is_some()) {
+        match MNIST.verify(&folder) {
             Ok(_) => return Source::Folder(folder),
             Err(why) => context.terminal.notice(&format!("the cache is not used: {why}")),
         }

@@ -118,7 +118,10 @@ fn missing_data_is_a_data_error_with_a_next_step() {
     let text = sandbox.fail(3, &["train", "basic-2d", "--data", "nowhere"]);
     assert!(text.contains("nowhere") && text.contains("hmcvi data fetch"), "{text}");
     assert!(sandbox.fail(3, &["data", "verify"]).contains("train-images-idx3-ubyte"));
-    assert!(sandbox.fail(3, &["data", "fetch", "mnist", "--offline"]).contains("by hand"));
+    for data_set in ["mnist", "fashion-mnist"] {
+        let text = sandbox.fail(3, &["data", "fetch", data_set, "--offline"]);
+        assert!(text.contains("by hand") && text.contains(&format!("/{data_set}:")), "{text}");
+    }
 }
 
 #[test]

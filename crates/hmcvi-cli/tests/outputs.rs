@@ -151,8 +151,10 @@ fn fetching_leaves_other_data_of_the_same_name_alone() {
     let file = sandbox.path().join("mine/train-images-idx3-ubyte");
     fs::create_dir_all(file.parent().expect("a folder")).expect("created");
     fs::write(&file, OWN).expect("written");
-    sandbox.fail(3, &["data", "fetch", "mnist", "--out", "mine"]);
-    assert_eq!(fs::read_to_string(&file).expect("still there"), OWN);
+    for data_set in ["mnist", "fashion-mnist"] {
+        sandbox.fail(3, &["data", "fetch", data_set, "--out", "mine"]);
+        assert_eq!(fs::read_to_string(&file).expect("still there"), OWN);
+    }
 }
 
 #[test]

