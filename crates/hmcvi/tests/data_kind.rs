@@ -196,6 +196,22 @@ fn settings_from_before_are_read_as_they_were_meant() {
     assert_eq!((own.data.kind, own.data.split), (None, Splitting::Shuffled));
     let data =
         DataSettings { kind: Some(Kind::Binary), split: Splitting::InOrder, ..DataSettings::default() };
-    let new = RunSpec { data, ..RunSpec::default() };
+    let new = RunSpec { data: data.clone(), ..RunSpec::default() };
     assert_eq!(RunSpec::from_record(&new.to_toml()).unwrap(), new);
+    // What only tables need is written only where it is used.
+    assert!(!["columns", "labels", "transpose"].iter().any(|key| new.to_toml().contains(key)));
+    for kind in Kind::ALL {
+        let columns = vec!["a".into(), "b c".into()];
+        let data = DataSettings {
+            kind: Some(kind),
+            columns,
+            labels: Some("d".into()),
+            transpose: true,
+            ..data.clone()
+        };
+        let new = RunSpec { data, ..RunSpec::default() };
+        assert_eq!(RunSpec::from_record(&new.to_toml()).unwrap(), new);
+    }
+    let error = RunSpec::default().with_assignments(&["data.columns=a"]).unwrap_err().to_string();
+    assert!(error.contains("a list of strings, such as [\"a\", \"b\"]"), "{error}");
 }

@@ -268,12 +268,12 @@ fn binary_data_is_held_as_bytes_unless_it_is_sparse() {
     assert!(message(Table::dense(4, values(255.0)).unwrap().taken_as(Some(Kind::Binary))).contains("is 255"));
     let sparse = Table::sparse(4, &[0, 1, 2], &[0, 3], &[1.0, 1.0]).unwrap();
     assert!(sparse.kind() == Kind::Binary && sparse.is_sparse());
-    // Splits are held alike, and intensities always as bytes.
+    // Splits are held alike, and intensities only as bytes.
     let parts = (dense, Some(sparse.clone()), Some(sparse.clone()));
     let dataset = Dataset::from_parts("test", "memory", Splitting::InOrder, parts).unwrap();
     assert_eq!(Split::ALL.map(|split| dataset.table(split).bytes().is_some()), [true; 3]);
     assert_eq!(dataset.test().bytes(), Some(&[255, 0, 0, 0, 0, 0, 0, 255][..]));
-    assert_eq!(sparse.taken_as(Some(Kind::Byte)).unwrap().bytes(), Some(&[1, 0, 0, 0, 0, 0, 0, 1][..]));
+    assert!(message(sparse.taken_as(Some(Kind::Byte))).contains("as the table is sparse"));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use hmcvi::config::{RunSpec, preset};
 use hmcvi::data::{
-    CsvColumns, DataError, Dataset, Kind, Reading, Source, Splitting, Table, open_as, read_csv_bytes,
+    CsvColumns, DataError, Dataset, Kind, Reading, Source, Splitting, Table, info, open_as, read_csv_bytes,
     read_idx_bytes, read_mtx_bytes, read_npy_bytes, read_png_bytes, write_npy_to,
 };
 use hmcvi::run::{Checkpoint, Journal, RunDirectory};
@@ -261,6 +261,54 @@ fn text_tables() {
         "%%MatrixMarket matrix coordinate integer general\n%\n4 3 5\n1 1 5\n2 3 1\n3 2 9\n4 1 2\n4 3 3\n";
     let seeds = [text.into(), compressed(text.as_bytes())];
     torment_table("mtx", &seeds, 4000, |bytes| read_mtx_bytes("damaged", bytes, bytes.len() % 2 == 0));
+}
+
+/// Reads damaged files of every kind as programs do, and looks at what is accepted.
+fn torment_source(name: &str, file: &str, seeds: &[Vec<u8>], reading: &Reading) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join(file);
+    let source = match file.ends_with(".png") || file.ends_with("ubyte") {
+        true => Source::Folder(folder.path().into()),
+        false => Source::File(path.clone()),
+    };
+    // Images of a folder are divided, so that there have to be some.
+    if file.ends_with(".png") {
+        (0..4).for_each(|i| {
+            std::fs::write(folder.path().join(format!("{i}.png")), &seeds[0]).expect("written")
+        });
+    }
+    let kinds: Vec<Option<Kind>> = Kind::ALL.into_iter().map(Some).chain([None]).collect();
+    let mut number = 0;
+    torment_with(1_500, name, seeds, 4000, |bytes| {
+        std::fs::write(&path, bytes).expect("written");
+        let kind = if number < seeds.len() { None } else { kinds[number % kinds.len()] };
+        number += 1;
+        open_as(&source, &Reading { kind, ..reading.clone() }).is_ok_and(|dataset| info(&dataset).rows > 2)
+    });
+}
+
+#[test]
+fn every_source_is_opened_by_one_function() {
+    let text = "a,b,\"the class\"\n1,0,x\n2,7,\"y\"\"\"\n3,4,x\n0,1,z\n";
+    let columns = CsvColumns { selected: Vec::new(), labels: Some("the class".to_string()) };
+    let reading = Reading { columns, ..Reading::default() };
+    torment_source("csv file", "a.csv", &[text.into(), compressed(text.as_bytes())], &reading);
+    let text =
+        "%%MatrixMarket matrix coordinate integer general\n%\n4 3 5\n1 1 5\n2 3 1\n3 2 9\n4 1 2\n4 3 3\n";
+    for transpose in [false, true] {
+        let reading = Reading { transpose, ..Reading::default() };
+        torment_source("mtx file", "a.mtx.gz", &[text.into(), compressed(text.as_bytes())], &reading);
+    }
+    let mut floats = Vec::new();
+    write_npy_to(&mut floats, &[5, 4, 4], &[0.25f64; 80]).expect("memory");
+    torment_source("npy file", "a.npy", &[npy(), floats], &Reading::default());
+    torment_source("idx folder", "train-images-idx3-ubyte", &[idx()], &Reading::default());
+    let mut png = Vec::new();
+    let mut encoder = png::Encoder::new(&mut png, 8, 8);
+    encoder.set_color(png::ColorType::Grayscale);
+    let pixels: Vec<u8> = (0..64).map(|i| (i * 4) as u8).collect();
+    encoder.write_header().and_then(|mut writer| writer.write_image_data(&pixels)).expect("memory");
+    torment_source("png folder", "a.png", &[png], &Reading::default());
 }
 
 #[test]

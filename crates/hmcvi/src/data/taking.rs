@@ -78,8 +78,13 @@ impl Table {
 /// Refuses values that are not of a kind.
 fn check(source: &str, tables: &[&Table], kind: Kind, seen: &Overview) -> Result<(), DataError> {
     let bytes = tables.iter().all(|table| table.stored() == Stored::Byte && table.bytes().is_some());
-    if kind == Kind::Binary && bytes && seen.is_black_and_white() {
+    if bytes && (kind == Kind::Byte || kind == Kind::Binary && seen.is_black_and_white()) {
         return Ok(());
+    }
+    if kind == Kind::Byte && tables.iter().any(|table| table.is_sparse()) {
+        // A byte for each zero could take any memory.
+        let expected = "another kind, as the table is sparse; save intensities densely, with x.toarray()";
+        return Err(DataError::field(source, "`data.kind`", "`byte`", expected));
     }
     for table in tables {
         let mut all = (0..table.len())
