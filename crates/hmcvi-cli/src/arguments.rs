@@ -213,8 +213,8 @@ pub(crate) enum DeviceName {
 /// Which data.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Data {
-    /// Data: `embedded`, a folder, `idx:FOLDER`, or a .npy or .npz file [default: the run's data, else the cache, else
-    /// embedded]
+    /// Data: `embedded`, a folder, `idx:FOLDER`, or a .npy, .npz, .csv, .tsv or .mtx file [default: the run's data, else
+    /// the cache, else embedded]
     #[arg(long, value_name = "SOURCE", help_heading = MODEL_AND_DATA)]
     pub(crate) data: Option<String>,
 }

@@ -134,8 +134,14 @@ impl From<ConfigError> for Failure {
 
 impl From<DataError> for Failure {
     fn from(error: DataError) -> Self {
-        Failure::Data(error.to_string())
-            .then("`hmcvi data fetch` downloads MNIST; `--data embedded` needs no files")
+        let next = match error {
+            // What is there, but not as it should be, is the user's own.
+            DataError::Field { .. } | DataError::Type { .. } => {
+                "`hmcvi data info SOURCE --set data.KEY=VALUE` tries other ways to read it"
+            }
+            _ => "`hmcvi data fetch` downloads MNIST; `--data embedded` needs no files",
+        };
+        Failure::Data(error.to_string()).then(next)
     }
 }
 

@@ -181,8 +181,8 @@ impl Reader<'_> {
             }
             Ok(_) => (found, "a finite number that single precision can hold"),
             Err(_) => {
-                let expected = "a number; name the column as that of the labels, select other columns, or replace \
-                                its texts by numbers (one column of 0 and 1 for each class)";
+                let expected = "a number; name the column as that of the labels (`data.labels`), select other columns \
+                                (`data.columns`), or replace its texts by numbers (one column of 0 and 1 for each class)";
                 (found, expected)
             }
         };
