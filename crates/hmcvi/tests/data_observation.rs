@@ -1,9 +1,10 @@
 //! Check that programs and draws see rows as tables hold them, whatever their kind.
 #![allow(clippy::unwrap_used)]
 
-use hmcvi::config::DataSettings;
+use hmcvi::config::{DataSettings, RunSpec};
 use hmcvi::data::{Binarisation, DataError, Dataset, Drawn, Kind, Seen, Split, Splitting, Table, batch};
-use hmcvi::run::{check_likelihood, open_data};
+use hmcvi::model::likelihood::LikelihoodKind;
+use hmcvi::run::open_data;
 use hmcvi_graph::{CpuOptions, DataSet, Expr, Graph, Run, Store};
 
 const ROWS: [u32; 4] = [3, 0, 3, 5];
@@ -143,12 +144,44 @@ fn settings_choose_columns_and_classes_are_expanded() {
     let limited = opened(folder.path(), &text, DataSettings { limit: 1, ..settings.clone() }).unwrap();
     assert_eq!(Split::ALL.map(|split| limited.table(split).len()), [1; 3]);
     assert_eq!(limited.train().groups(), data.train().groups(), "all rows decide about classes");
-    // Nothing is left to chance, and nothing is trained on.
+    // Nothing is left to chance.
     let kept = settings.for_data(&data);
     assert_eq!((kept.kind, kept.binarisation), (Some(Kind::Class), Binarisation::None));
-    let refused = check_likelihood(&data).unwrap_err().to_string();
-    assert!(refused.contains("`data.kind` is `class`, expected `binary` or `byte`"), "{refused}");
-    assert!(check_likelihood(&embedded()).is_ok());
+    let spec = RunSpec { data: settings, ..RunSpec::default() }.for_data(&data).unwrap();
+    assert_eq!((spec.model.likelihood(), &spec.model.groups[..]), (LikelihoodKind::Categorical, &[3, 2][..]));
+}
+
+#[test]
+fn values_that_a_likelihood_does_not_allow_are_refused_by_name() {
+    let names = vec!["a".into(), "b".into(), "c".into()];
+    let table = |value: fn(usize) -> f32| dense(value).with_names(names.clone()).unwrap();
+    let data = |table: Table| {
+        let parts = (table.clone(), Some(table.clone()), Some(table));
+        Dataset::from_parts("made", "made.csv", Splitting::InOrder, parts).unwrap()
+    };
+    let with = |likelihood: LikelihoodKind| {
+        let mut spec = RunSpec::default();
+        spec.model.likelihood = Some(likelihood);
+        spec
+    };
+    let halves = data(table(|i| i as f32 * 0.5));
+    let error = with(LikelihoodKind::Poisson).for_data(&halves).unwrap_err().to_string();
+    for part in ["`model.likelihood` is poisson", "row 0", "column `b`", "0.5", "an integer of at least 0"] {
+        assert!(error.contains(part), "{error}");
+    }
+    assert!(with(LikelihoodKind::Gaussian).for_data(&halves).is_ok());
+    // Left open, the kind decides; intensities are no counts.
+    let spec = RunSpec::default().for_data(&halves).unwrap();
+    assert_eq!((spec.model.likelihood(), spec.data.kind), (LikelihoodKind::Gaussian, Some(Kind::Real)));
+    assert_eq!(spec.for_data(&halves).unwrap(), spec, "settings that fit stay as they are");
+    let error = with(LikelihoodKind::Poisson).for_data(&embedded()).unwrap_err().to_string();
+    assert!(error.contains("`data.kind=count`"), "{error}");
+    let grey = with(LikelihoodKind::Gaussian).for_data(&embedded()).unwrap();
+    assert_eq!(grey.data.binarisation, Binarisation::None);
+    let mut odd = with(LikelihoodKind::Categorical);
+    odd.model.groups = vec![2, 2];
+    let error = odd.for_data(&data(table(|i| f32::from(i % 3 == 0)))).unwrap_err().to_string();
+    assert!(error.contains("`model.groups` is [2, 2]"), "{error}");
 }
 
 #[test]
