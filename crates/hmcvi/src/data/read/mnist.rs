@@ -27,7 +27,7 @@ pub struct KnownFile {
 /// A data set in four files that have the names, shapes and split of MNIST's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownSet {
-    /// What it is called in records, such as `fashion-mnist`.
+    /// The name of its [`Dataset`], such as `fashion-mnist`.
     pub name: &'static str,
     /// What it is called in sentences.
     pub title: &'static str,
