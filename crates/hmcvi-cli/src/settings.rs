@@ -109,7 +109,7 @@ fn cuda(machine: &Machine) -> Result<Device, Failure> {
         crate::arguments::PrecisionName::F32 => Precision::F32,
     };
     // Compiled kernels are kept beside the data; without a cache folder they are compiled every time.
-    let cache = source::cache().ok().and_then(|data| Some(data.parent()?.join("kernels")));
+    let cache = source::cache("kernels").ok().and_then(|data| Some(data.parent()?.join("kernels")));
     Ok(Device::cuda(0, precision, cache)?)
 }
 

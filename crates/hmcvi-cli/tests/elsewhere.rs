@@ -43,13 +43,13 @@ fn samples_of_the_prior_need_no_data() {
         let read = |name: &str| fs::read(file(&format!("{name}{end}"))).expect("written");
         assert_eq!(read("before"), read("after"), "{end}");
     }
-    // Runs of early versions do not say what shape their images have: 32 pixels are no square.
+    // Runs of early versions do not say what shape their images have: 32 pixels are no square, so they are columns.
     let info = fs::read_to_string(file("run/run.json")).expect("a description");
     let mut early = json(&info);
     let shape = early.as_object_mut().expect("an object").remove("image_shape");
     assert_eq!(shape, Some(serde_json::json!([4, 8])));
     fs::write(file("run/run.json"), early.to_string()).expect("written");
-    assert_eq!(sample("early", &[])["shape"], serde_json::json!([3, 1, 32]));
+    assert_eq!(sample("early", &[])["shape"], serde_json::json!([3, 32]));
     // Reconstructions are of something.
     let said = sandbox.fail(3, &["sample", "run", "--reconstruct", "--out", "again.png"]);
     assert!(said.contains("stripes.npy"), "{said}");

@@ -249,7 +249,7 @@ fn other_data_of_a_model_is_read_by_its_own_values() {
 }
 
 #[test]
-fn real_values_are_described_and_not_trained_on() {
+fn real_values_are_described_and_kinds_that_do_not_fit_refused() {
     let sandbox = Sandbox::new();
     let save_floats = |values: &[f32]| {
         let mut file = Vec::new();
@@ -263,11 +263,10 @@ fn real_values_are_described_and_not_trained_on() {
     save_floats(&[0.0, 0.5, 1.0, 0.25, 0.75, 0.0]);
     let text = narration(&sandbox, &["data", "info", "real.npy"]);
     assert!(text.contains("numpy.round(255 * numpy.clip(x, 0, 1)).astype('uint8')"), "{text}");
-    let text = sandbox.fail(3, &["train", "basic-2d", "--data", "real.npy", "--out", "run"]);
-    assert!(text.contains("`data.kind` is `real`, expected `binary` or `byte`"), "{text}");
+    let counts = "model.likelihood=poisson";
+    let text = sandbox.fail(2, &["train", "basic-2d", "--data", "real.npy", "--out", "run", "--set", counts]);
+    assert!(text.contains("`model.likelihood` is poisson") && text.contains("has 0.5 in column 1"), "{text}");
     assert!(!sandbox.path().join("run").exists());
-    let text = sandbox.fail(3, &["eval", "builtin", "--data", "real.npy"]);
-    assert!(text.contains("`data.kind` is `real`"), "{text}");
     // A kind that does not fit is refused with the value.
     let text = sandbox.fail(3, &["data", "info", "real.npy", "--set", "data.kind=byte"]);
     assert!(text.contains("row 0, column 1 is 0.5, expected an integer from 0 to 255"), "{text}");

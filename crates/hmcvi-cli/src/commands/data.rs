@@ -27,7 +27,8 @@ Examples:
   hmcvi data fetch
   hmcvi data fetch mnist --out mnist --offline
   hmcvi data fetch fashion-mnist --out fashion
-  hmcvi train hmcvi-13 --data fashion")]
+
+`--data fashion` then trains and evaluates on it.")]
     Fetch {
         /// The data set
         #[arg(value_enum, default_value_t = Known::Mnist)]
