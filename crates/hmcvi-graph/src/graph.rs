@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -39,8 +40,12 @@ struct Inner {
     known: HashMap<Node, NodeId>,
     constants: Vec<Arc<[f64]>>,
     names: HashMap<Arc<str>, NodeId>,
+    /// The constants by a hash of what they are.
+    known_constants: HashMap<u64, Vec<usize>>,
     /// Random streams that were given out.
     streams: u16,
+    /// What is wrong with an expression, by who noticed it first.
+    problem: Option<String>,
 }
 
 /// Random streams below this are for those who name theirs; the others are given out by [`Graph::new_streams`].
@@ -103,7 +108,7 @@ impl Graph {
         self.intern(Op::Scalar(value.to_bits()), Vec::new(), Shape::SCALAR)
     }
 
-    /// A matrix known now, row by row.
+    /// A matrix known now, row by row. Equal ones are kept once.
     #[track_caller]
     pub fn constant_matrix(&self, rows: usize, cols: usize, values: &[f64]) -> Expr<'_> {
         let shape = Shape::fixed(rows, cols);
@@ -113,8 +118,15 @@ impl Graph {
         }
         let place = {
             let mut inner = self.inner.borrow_mut();
-            inner.constants.push(values.into());
-            inner.constants.len() - 1
+            let hash = hash_of(values);
+            let same = |&place: &usize| same_bits(&inner.constants[place], values);
+            let known = inner.known_constants.get(&hash).and_then(|places| places.iter().copied().find(same));
+            known.unwrap_or_else(|| {
+                let place = inner.constants.len();
+                inner.constants.push(values.into());
+                inner.known_constants.entry(hash).or_default().push(place);
+                place
+            })
         };
         self.intern(Op::Constant(place), Vec::new(), shape)
     }
@@ -148,6 +160,19 @@ impl Graph {
         let first = FIRST_NEW_STREAM + inner.streams;
         inner.streams += count as u16;
         first..first + count as u16
+    }
+
+    /// Notes what is wrong with an expression, for whoever builds it to report; the first problem is kept.
+    pub fn note_problem(&self, problem: impl FnOnce() -> String) {
+        let mut inner = self.inner.borrow_mut();
+        if inner.problem.is_none() {
+            inner.problem = Some(problem());
+        }
+    }
+
+    /// The problem that was noted, once.
+    pub fn take_problem(&self) -> Option<String> {
+        self.inner.borrow_mut().problem.take()
     }
 
     /// Number of distinct expressions built so far.
@@ -219,6 +244,16 @@ impl Graph {
         let inner = self.inner.borrow();
         (inner.nodes.clone(), inner.constants.clone())
     }
+}
+
+fn hash_of(values: &[f64]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    values.iter().for_each(|value| value.to_bits().hash(&mut hasher));
+    hasher.finish()
+}
+
+fn same_bits(a: &[f64], b: &[f64]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits())
 }
 
 fn expr_name(inner: &Inner, id: NodeId) -> &'static str {

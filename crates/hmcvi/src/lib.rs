@@ -1,6 +1,7 @@
 //! Variational inference with Hamiltonian Monte Carlo.
 #![forbid(unsafe_code)]
 
+pub mod bayes;
 pub mod config;
 pub mod data;
 pub mod device;

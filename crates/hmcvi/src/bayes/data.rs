@@ -1,0 +1,185 @@
+//! Keep data by name: numbers and arrays, also from JSON as Stan's programs read it.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{Dims, ModelError};
+
+/// Data of a model, by name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Data {
+    arrays: BTreeMap<String, Array>,
+}
+
+/// Numbers with dimensions, row by row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Array {
+    /// Dimensions.
+    pub dims: Dims,
+    /// The numbers.
+    pub values: Vec<f64>,
+}
+
+impl From<f64> for Array {
+    fn from(value: f64) -> Self {
+        Array { dims: Dims::SCALAR, values: vec![value] }
+    }
+}
+
+impl<const N: usize> From<[f64; N]> for Array {
+    fn from(values: [f64; N]) -> Self {
+        Array { dims: N.into(), values: values.into() }
+    }
+}
+
+impl From<&[f64]> for Array {
+    fn from(values: &[f64]) -> Self {
+        values.to_vec().into()
+    }
+}
+
+impl From<Vec<f64>> for Array {
+    fn from(values: Vec<f64>) -> Self {
+        Array { dims: values.len().into(), values }
+    }
+}
+
+impl Data {
+    /// No data yet.
+    pub fn new() -> Self {
+        Data::default()
+    }
+
+    /// The same with a number or a vector more.
+    #[must_use]
+    pub fn with(mut self, name: &str, values: impl Into<Array>) -> Self {
+        self.arrays.insert(name.into(), values.into());
+        self
+    }
+
+    /// The same with a matrix more, given row by row.
+    ///
+    /// # Errors
+    /// If there are not `rows · columns` values.
+    pub fn with_matrix(
+        self,
+        name: &str,
+        rows: usize,
+        columns: usize,
+        values: impl Into<Vec<f64>>,
+    ) -> Result<Self, ModelError> {
+        let (dims, values) = (Dims::from((rows, columns)), values.into());
+        if values.len() != dims.elements() {
+            let found = values.len();
+            return Err(ModelError::Data(format!(
+                "`{name}` has {found} values, but its dimensions are {dims}"
+            )));
+        }
+        Ok(self.with(name, Array { dims, values }))
+    }
+
+    /// The array of that name.
+    pub fn get(&self, name: &str) -> Option<&Array> {
+        self.arrays.get(name)
+    }
+
+    /// Names of all arrays.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.arrays.keys().map(String::as_str)
+    }
+
+    /// Data from a JSON object of numbers and arrays, nested for matrices. `true` is 1, `false` is 0.
+    ///
+    /// # Errors
+    /// If it is no such object; the message names the array.
+    pub fn from_json(text: &str) -> Result<Self, ModelError> {
+        let value: Value =
+            serde_json::from_str(text).map_err(|e| ModelError::Data(format!("not JSON: {e}")))?;
+        let Value::Object(object) = value else {
+            return Err(ModelError::Data("expected a JSON object with one entry for each array".into()));
+        };
+        let mut data = Data::new();
+        for (name, value) in object {
+            let array = array(&value).map_err(|why| ModelError::Data(format!("`{name}`: {why}")))?;
+            data.arrays.insert(name, array);
+        }
+        Ok(data)
+    }
+}
+
+/// Numbers of nested arrays with equal lengths.
+fn array(value: &Value) -> Result<Array, String> {
+    let (mut sizes, mut inner) = (Vec::new(), value);
+    while let Value::Array(parts) = inner {
+        sizes.push(parts.len());
+        match parts.first() {
+            Some(part) => inner = part,
+            None => break,
+        }
+    }
+    let dims =
+        Dims::new(&sizes).ok_or_else(|| format!("{} dimensions, but at most 4 are allowed", sizes.len()))?;
+    let mut values = Vec::with_capacity(dims.elements());
+    flatten(value, &sizes, &mut values)?;
+    Ok(Array { dims, values })
+}
+
+fn flatten(value: &Value, sizes: &[usize], values: &mut Vec<f64>) -> Result<(), String> {
+    match (value, sizes) {
+        (Value::Array(parts), [size, rest @ ..]) if parts.len() == *size => {
+            parts.iter().try_for_each(|part| flatten(part, rest, values))
+        }
+        (Value::Array(parts), [size, ..]) => {
+            Err(format!("rows have different lengths, {size} and {}", parts.len()))
+        }
+        (Value::Array(_), []) | (_, [_, ..]) => Err("numbers and arrays are mixed".into()),
+        (value, []) => {
+            values.push(number(value)?);
+            Ok(())
+        }
+    }
+}
+
+fn number(value: &Value) -> Result<f64, String> {
+    match value {
+        Value::Number(number) => number.as_f64().ok_or_else(|| format!("{number} is too large")),
+        Value::Bool(truth) => Ok(f64::from(u8::from(*truth))),
+        Value::String(text) => match text.as_str() {
+            "NaN" => Ok(f64::NAN),
+            "Inf" | "+Inf" | "Infinity" | "+Infinity" => Ok(f64::INFINITY),
+            "-Inf" | "-Infinity" => Ok(f64::NEG_INFINITY),
+            _ => Err(format!("\"{text}\" is not a number")),
+        },
+        other => Err(format!("{other} is not a number")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_becomes_arrays_with_dimensions() {
+        let data =
+            Data::from_json(r#"{"n": 2, "y": [1, true], "x": [[1, 2, 3], [4, 5, 6.5]]}"#).expect("data");
+        assert_eq!(data.get("n"), Some(&2.0.into()));
+        assert_eq!(data.get("y"), Some(&[1.0, 1.0].into()));
+        let matrix = data.get("x").expect("given");
+        assert_eq!((matrix.dims, matrix.values[5]), ((2, 3).into(), 6.5));
+    }
+
+    #[test]
+    fn what_is_no_data_is_refused_by_name() {
+        for (text, why) in [
+            (r#"{"x": [[1, 2], [3]]}"#, "`x`: rows have different lengths, 2 and 1"),
+            (r#"{"x": [1, [2]]}"#, "`x`: numbers and arrays are mixed"),
+            (r#"{"x": null}"#, "`x`: null is not a number"),
+            ("[1]", "expected a JSON object"),
+            ("{", "not JSON"),
+        ] {
+            let error = Data::from_json(text).expect_err(text).to_string();
+            assert!(error.contains(why), "{error}");
+        }
+    }
+}

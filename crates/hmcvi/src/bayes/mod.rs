@@ -1,0 +1,41 @@
+//! Bayesian models of one's own: named variables, distributions, data.
+//!
+//! A [`Model`] is a description; [`Model::bind`] gives it data, checks that all fits and counts the real numbers that its
+//! variables are made from. What comes of it is a [`Potential`](crate::potential::Potential) like any other.
+//!
+//! ```
+//! use hmcvi::bayes::{Data, Model, half_cauchy, normal};
+//!
+//! let schools = Model::new(|m| {
+//!     let (y, sd) = (m.data("y"), m.data("sigma"));
+//!     let mu = m.sample("mu", normal(0.0, 5.0));
+//!     let tau = m.sample("tau", half_cauchy(5.0));
+//!     let raw = m.sample("raw", normal(0.0, 1.0).shape(8));
+//!     let theta = m.deterministic("theta", mu + tau * raw);
+//!     m.observe("y", normal(theta, sd), y);
+//! });
+//! let data = Data::new()
+//!     .with("y", [28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
+//!     .with("sigma", [15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0]);
+//! let bound = schools.bind(&data)?;
+//! assert_eq!(bound.dimension(), 10);
+//! # Ok::<(), hmcvi::bayes::ModelError>(())
+//! ```
+
+mod builder;
+mod data;
+mod dims;
+pub mod distribution;
+mod error;
+mod model;
+pub mod support;
+mod var;
+
+pub use builder::{Builder, Variable};
+pub use data::{Array, Data};
+pub use dims::Dims;
+pub use distribution::*;
+pub use error::ModelError;
+pub use model::{Bound, Built, Model};
+pub use support::Support;
+pub use var::{Arg, Index, Var};
