@@ -227,7 +227,7 @@ pub struct EnergySurface {
 pub struct LatentSquare {
     /// Images that are shown are the first of the training set.
     pub images: usize,
-    /// Decoded means in the middles of equal squares.
+    /// Decoded means in the middles of equal squares; empty where rows of the data are no images.
     pub decoded: Mosaic,
     /// Draws at the end of the chain.
     pub points: Vec<LatentPoint>,

@@ -20,4 +20,12 @@ pub enum ReportError {
         /// Width of an image.
         width: usize,
     },
+    /// Values that do not make a whole number of rows.
+    #[error("{found} values do not make rows of {columns} columns")]
+    Rows {
+        /// Values there are.
+        found: usize,
+        /// Columns of a row.
+        columns: usize,
+    },
 }

@@ -7,7 +7,7 @@ mod svg;
 
 use maud::Markup;
 
-pub(crate) use self::paint::text_width;
+pub(crate) use self::paint::{bold_width, name_width, text_width};
 use crate::ReportError;
 use crate::palette::{Colour, INK};
 
@@ -77,12 +77,23 @@ pub(crate) struct Text {
     bold: bool,
     /// Turned to be read from below.
     upwards: bool,
+    /// Without subscripts, such as a name that a user gave.
+    literal: bool,
 }
 
 impl Text {
     pub(crate) fn new(place: Place, text: impl Into<String>, size: f64) -> Self {
         let anchor = Anchor::Middle;
-        Text { place, text: text.into(), size, anchor, colour: INK, bold: false, upwards: false }
+        Text {
+            place,
+            text: text.into(),
+            size,
+            anchor,
+            colour: INK,
+            bold: false,
+            upwards: false,
+            literal: false,
+        }
     }
 
     pub(crate) fn anchor(self, anchor: Anchor) -> Self {
@@ -99,6 +110,10 @@ impl Text {
 
     pub(crate) fn upwards(self) -> Self {
         Text { upwards: true, ..self }
+    }
+
+    pub(crate) fn literal(self) -> Self {
+        Text { literal: true, ..self }
     }
 }
 
@@ -208,6 +223,11 @@ impl Scene {
 
     pub(crate) fn title(&self) -> &str {
         &self.title
+    }
+
+    #[cfg(test)]
+    pub(crate) fn shapes(&self) -> &[Shape] {
+        &self.shapes
     }
 
     pub(crate) fn add(&mut self, shape: Shape) {

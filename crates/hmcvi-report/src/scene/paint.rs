@@ -61,8 +61,22 @@ pub(super) fn encode(pixels: &Pixels) -> Result<Vec<u8>, ReportError> {
 
 /// Width of a text in units of length.
 pub(crate) fn text_width(text: &str, size: f64) -> f64 {
+    width(Text::new((0.0, 0.0), text, size))
+}
+
+/// The same of a name, which has no subscripts.
+pub(crate) fn name_width(name: &str, size: f64) -> f64 {
+    width(Text::new((0.0, 0.0), name, size).literal())
+}
+
+/// The same of bold letters, which are wider.
+pub(crate) fn bold_width(text: &str, size: f64) -> f64 {
+    width(Text::new((0.0, 0.0), text, size).bold())
+}
+
+fn width(text: Text) -> f64 {
     let mut scene = Scene::new("", 1.0, 1.0);
-    scene.text(Text::new((0.0, 0.0), text, size));
+    scene.text(text);
     let measured = super::svg::shapes_only(&scene).into_string();
     // What cannot be measured takes no room: there is nothing to be seen of it.
     tree(&measured).map_or(0.0, |tree| f64::from(tree.root().bounding_box().width()))

@@ -125,7 +125,7 @@ fn text(t: &Text, colours: Colours) -> Markup {
     let turned = t.upwards.then(|| format!("rotate(-90 {x} {y})"));
     let (shift, size) = (BELOW * t.size, number(SMALL * t.size));
     let all = visible(&t.text);
-    let parts = runs(&all);
+    let parts = if t.literal { vec![(all.as_str(), false)] } else { runs(&all) };
     let after_subscript = |i: usize| i > 0 && parts[i - 1].1;
     html! {
         text x=(x) y=(y) font-size=(number(t.size)) text-anchor=[anchor] font-weight=[t.bold.then_some("bold")]

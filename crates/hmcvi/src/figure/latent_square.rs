@@ -1,10 +1,10 @@
-//! Map the training images into the unit square (`fig:2d_latent_visualization`).
+//! Map the training rows into the unit square (`fig:2d_latent_visualization`).
 
 use hmcvi_record::LatentPoint;
-use hmcvi_record::figure::{LatentSquare, Point};
+use hmcvi_record::figure::{LatentSquare, Mosaic, Point};
 
 use super::plane::mosaic;
-use super::{FigureError, PlaneModel, shape};
+use super::{FigureError, PlaneModel};
 use crate::data::Table;
 use crate::dist::{normal_distribution, normal_quantile};
 use crate::eval::{BoundEvaluator, TEST_SEED, rows};
@@ -12,7 +12,7 @@ use crate::eval::{BoundEvaluator, TEST_SEED, rows};
 /// Decoded images in a row.
 const IMAGES: usize = 20;
 
-/// Draws of the first `count` images after the HMC steps, and what the decoder makes of the square.
+/// Draws of the first `count` rows after the HMC steps and, where they are images, what the decoder makes of the square.
 pub fn latent_square(
     model: &PlaneModel<'_>,
     images: &Table,
@@ -33,10 +33,14 @@ pub fn latent_square(
     });
     let middle = |i: usize| normal_quantile((2 * i + 1) as f64 / (2 * IMAGES) as f64);
     let grid: Vec<Point> = (0..IMAGES * IMAGES).map(|i| [middle(i % IMAGES), -middle(i / IMAGES)]).collect();
+    let decoded = match images.shape() {
+        Some(shape) => mosaic(model, &grid, IMAGES, shape)?,
+        None => Mosaic::default(),
+    };
     Ok(LatentSquare {
         images: count,
         hmc_steps: model.spec.chain.hmc_steps as u64,
         points: points.filter(|p| p.x.is_finite() && p.y.is_finite()).collect(),
-        decoded: mosaic(model, &grid, IMAGES, shape(images)?)?,
+        decoded,
     })
 }
