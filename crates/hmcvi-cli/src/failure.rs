@@ -173,7 +173,7 @@ impl From<TrainError> for Failure {
         let text = error.to_string();
         match error {
             _ if error.is_mismatch() => Failure::Usage(text).then(
-                "the checkpoint is of another model; `model.latent`, `model.hidden` and the size of the images must be \
+                "the checkpoint is of another model; `model.latent`, `model.hidden` and the columns of the data must be \
                  the same",
             ),
             TrainError::NotABound(_) => Failure::Numerical(text).then(DIVERGING),
@@ -260,6 +260,9 @@ impl From<EvalError> for Failure {
                     .then("the same command continues from there")
             }
             EvalError::Device(error) => error.into(),
+            EvalError::NotAPlane(_) | EvalError::NotLinear | EvalError::Spacing(_) | EvalError::NoSteps => {
+                Failure::Usage(error.to_string())
+            }
             EvalError::NotABound(error) => Failure::Numerical(error.to_string()).then(DIVERGING),
             other => Failure::Other(other.to_string()),
         }

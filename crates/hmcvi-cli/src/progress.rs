@@ -19,6 +19,8 @@ const PLAIN_EVERY: Duration = Duration::from_secs(15);
 pub(crate) struct Training<'c> {
     context: &'c Context,
     epochs: u64,
+    /// What rows of the data are called.
+    rows: &'static str,
     /// An epoch's line appears every so many epochs.
     every: u64,
     begun: Instant,
@@ -27,11 +29,12 @@ pub(crate) struct Training<'c> {
 }
 
 impl<'c> Training<'c> {
-    pub(crate) fn new(context: &'c Context, epochs: usize, every: usize) -> Self {
+    pub(crate) fn new(context: &'c Context, epochs: usize, every: usize, rows: &'static str) -> Self {
         let now = Instant::now();
         Training {
             context,
             epochs: epochs as u64,
+            rows,
             every: every.max(1) as u64,
             begun: now,
             first: 0,
@@ -70,13 +73,13 @@ impl Observer for Training<'_> {
             .opening(Line::with_bar(share), batch.epoch, batch.mean_bound)
             .part(Rank::Detail, terms(|name| batch.mean(name)));
         let line = chain(line, batch.mean("acceptance_rate"), batch.mean("step_size"), batch.divergences)
-            .part(Rank::Useful, format!("{speed:.0} images/s"))
+            .part(Rank::Useful, format!("{speed:.0} {}/s", self.rows))
             .part(Rank::Important, self.left(done));
         if self.context.terminal.interactive() {
             self.context.terminal.progress(&line);
         } else if self.spoken.elapsed() >= PLAIN_EVERY {
             self.spoken = Instant::now();
-            let line = line.part(Rank::Useful, format!("({} of {} images)", batch.images, batch.of));
+            let line = line.part(Rank::Useful, format!("({} of {} {})", batch.images, batch.of, self.rows));
             self.context.terminal.say_line(&line);
         }
     }
@@ -113,7 +116,7 @@ impl Watch for Training<'_> {
             .part(Rank::Vital, validation.map_or(String::new(), |b| format!("validation {b:.2}{best}")));
         let line = chain(line, value("acceptance_rate"), value("step_size"), epoch.divergences)
             .part(Rank::Important, skipped)
-            .part(Rank::Useful, format!("{:.0} images/s", epoch.images_per_second))
+            .part(Rank::Useful, format!("{:.0} {}/s", epoch.images_per_second, self.rows))
             .part(Rank::Important, self.left(epoch.epoch as f64));
         self.context.terminal.say_line(&line);
     }

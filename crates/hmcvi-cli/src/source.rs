@@ -8,6 +8,7 @@ use etcetera::BaseStrategy;
 use hmcvi::config::{DataSettings, RunSpec};
 use hmcvi::data::{Binarisation, Dataset, Kind, MNIST, Severity, Source};
 use hmcvi::run::{Checkpoint, open_data};
+use hmcvi_report::Noun;
 
 use crate::Context;
 use crate::failure::Failure;
@@ -128,7 +129,15 @@ pub(crate) fn remark(context: &Context, data: &Dataset, least: Severity) {
 
 /// What rows of the data are called.
 pub(crate) fn rows(data: &Dataset) -> &'static str {
-    if data.train().shape().is_some() { "images" } else { "rows" }
+    match noun(data) {
+        Noun::Image => "images",
+        Noun::Row => "rows",
+    }
+}
+
+/// The same for what tells of them.
+pub(crate) fn noun(data: &Dataset) -> Noun {
+    if data.train().shape().is_some() { Noun::Image } else { Noun::Row }
 }
 
 /// The data in a few words, and what the settings take its values for.

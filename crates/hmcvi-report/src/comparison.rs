@@ -2,13 +2,14 @@
 
 use hmcvi_record::{ComparedRun, Comparison, Difference, Estimate};
 
-use crate::counted;
 use crate::table::{Align, Table};
+use crate::{Noun, counted};
 
 /// The table, and how the errors of differences were found.
-pub fn comparison_text(comparison: &Comparison) -> String {
+pub fn comparison_text(comparison: &Comparison, noun: Noun) -> String {
+    let first = noun.say("nats per image, smaller is better");
     let mut table = Table::new([
-        ("nats per image, smaller is better", Align::Left),
+        (first.as_str(), Align::Left),
         ("-log p(x) <=", Align::Right),
         ("to the first", Align::Right),
         ("-log p(x) ~", Align::Right),
@@ -31,7 +32,7 @@ pub fn comparison_text(comparison: &Comparison) -> String {
             run.divergences.to_string(),
         ]);
     }
-    format!("{table}\n{}", notes(comparison))
+    format!("{table}\n{}", notes(comparison, noun))
 }
 
 fn estimate(e: Option<&Estimate>) -> String {
@@ -42,32 +43,32 @@ fn difference(d: Option<&Difference>) -> String {
     d.map_or("-".into(), |d| format!("{:+.2} +- {:.2}", -d.estimate.mean, d.estimate.standard_error))
 }
 
-fn notes(comparison: &Comparison) -> String {
+fn notes(comparison: &Comparison, noun: Noun) -> String {
     let mut text = String::new();
     for run in &comparison.runs {
-        text += &format!("{}: {}\n", run.name, evaluated(run));
+        text += &format!("{}: {}\n", run.name, evaluated(run, noun));
     }
     for run in &comparison.runs {
         if let (Some(why), Some(first)) = (&run.not_comparable, comparison.runs.first()) {
             text += &format!("WARNING {} cannot be compared with {}: {why}\n", run.name, first.name);
         }
         let Some(d) = run.bound_difference.or(run.log_likelihood_difference) else { continue };
-        text += &match d.paired {
-            true => format!("{}: differences are over pairs of the same binary images\n", run.name),
-            false => format!(
-                "{}: errors of differences are those of independent means, since the evaluations are not of the same \
-                 images and draws\n",
-                run.name
-            ),
+        let how = match d.paired {
+            true => "differences are over pairs of the same binary images",
+            false => {
+                "errors of differences are those of independent means, since the evaluations are not of the same images \
+                 and draws"
+            }
         };
+        text += &format!("{}: {}\n", run.name, noun.say(how));
     }
     text
 }
 
-fn evaluated(run: &ComparedRun) -> String {
+fn evaluated(run: &ComparedRun, noun: Noun) -> String {
     match (&run.split, run.images, run.draws) {
         (Some(split), Some(images), Some(draws)) => {
-            format!("{}, {} of each", counted(images, &format!("{split} image")), counted(draws, "draw"))
+            format!("{}, {} of each", noun.counted(images, split), counted(draws, "draw"))
         }
         _ => format!("not evaluated yet: hmcvi eval {}", run.place),
     }

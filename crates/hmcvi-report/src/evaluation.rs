@@ -4,13 +4,14 @@ use hmcvi_record::{
     Annealing, Bidirectional, Estimate, Evaluation, PosteriorQuality, Quadrature, ReverseQuality,
 };
 
-use crate::counted;
 use crate::table::{Align, Table};
+use crate::{Noun, counted};
 
 /// The table and what it means. `paper` holds the published bound and negative log-likelihood.
-pub fn evaluation_text(record: &Evaluation, paper: Option<(f64, f64)>) -> String {
+pub fn evaluation_text(record: &Evaluation, paper: Option<(f64, f64)>, noun: Noun) -> String {
+    let first = noun.say("nats per image, smaller is better");
     let titles = [
-        ("nats per image, smaller is better", Align::Left),
+        (first.as_str(), Align::Left),
         ("here", Align::Right),
         ("standard error", Align::Right),
         ("paper", Align::Right),
@@ -33,14 +34,17 @@ pub fn evaluation_text(record: &Evaluation, paper: Option<(f64, f64)>) -> String
         add("-log p(x) = (quadrature)", &quadrature.log_likelihood, None);
     }
     if let Some(annealing) = &record.annealing {
-        let name = format!("-log p(x) ~ (annealing, {} images)", annealing.images);
+        let name = format!("-log p(x) ~ (annealing, {})", noun.counted(annealing.images, ""));
         add(&name, &annealing.log_likelihood, None);
     }
+    let scale = match noun {
+        Noun::Image => format!(", pixel scale {}", record.pixel_scale),
+        Noun::Row => String::new(),
+    };
     let mut text = format!(
-        "{}, {} of each, pixel scale {}, {} checkpoint (epoch {})\n\n{table}\n",
-        counted(record.images, &format!("{} image", record.split)),
+        "{}, {} of each{scale}, {} checkpoint (epoch {})\n\n{table}\n",
+        noun.counted(record.images, &record.split),
         counted(record.draws, "draw"),
-        record.pixel_scale,
         record.checkpoint,
         record.epoch
     );
@@ -57,16 +61,17 @@ pub fn evaluation_text(record: &Evaluation, paper: Option<(f64, f64)>) -> String
             s.effective_sample_size,
             s.log_weight_variance,
             s.k_hat_median.map_or("not available".into(), |median| format!(
-                "median {median:.2}, above 0.7 for {:.1}% of images",
-                100.0 * s.k_hat_high
+                "median {median:.2}, above 0.7 for {:.1}% of {}",
+                100.0 * s.k_hat_high,
+                noun.say("images")
             ))
         );
     }
-    text += &record.quadrature.as_ref().map_or(String::new(), quadrature);
+    text += &record.quadrature.as_ref().map_or(String::new(), |q| noun.say(&quadrature(q)));
     text += &record.annealing.as_ref().map_or(String::new(), annealing);
-    text += &record.bidirectional.as_ref().map_or(String::new(), bidirectional);
-    text += &record.posterior.as_ref().map_or(String::new(), posterior);
-    text += &record.reverse.as_ref().map_or(String::new(), reverse);
+    text += &record.bidirectional.as_ref().map_or(String::new(), |b| bidirectional(b, noun));
+    text += &record.posterior.as_ref().map_or(String::new(), |p| posterior(p, noun));
+    text += &record.reverse.as_ref().map_or(String::new(), |r| reverse(r, noun));
     // Models without HMC steps have no terms of momenta.
     let terms = record.terms.iter().filter(|(_, value)| **value != 0.0);
     let terms: Vec<String> = terms.map(|(name, value)| format!("{name} {value:.3}")).collect();
@@ -114,17 +119,17 @@ fn annealing(a: &Annealing) -> String {
     )
 }
 
-fn bidirectional(b: &Bidirectional) -> String {
+fn bidirectional(b: &Bidirectional, noun: Noun) -> String {
     format!(
-        "bidirectional Monte Carlo, {} simulated images: log p(x) between {} and {}, gap {}\n",
-        b.points,
+        "bidirectional Monte Carlo, {}: log p(x) between {} and {}, gap {}\n",
+        noun.counted(b.points, "simulated"),
         pair(&b.lower),
         pair(&b.upper),
         pair(&b.gap)
     )
 }
 
-fn posterior(p: &PosteriorQuality) -> String {
+fn posterior(p: &PosteriorQuality, noun: Noun) -> String {
     let mut table = Table::new([
         ("distance from the posterior", Align::Left),
         ("encoder", Align::Right),
@@ -142,16 +147,21 @@ fn posterior(p: &PosteriorQuality) -> String {
         table.row([name.to_string(), pair(of(&p.initial)), pair(of(&p.improved)), pair(of(&p.gain))]);
     }
     format!(
-        "\n{table}\nposterior: {} images, {} chains of {} draws, largest R-hat {:.3}, smallest effective sample size {:.0}\n",
-        p.images, p.chains, p.draws, p.r_hat, p.ess_bulk
+        "\n{table}\nposterior: {}, {} chains of {} draws, largest R-hat {:.3}, smallest effective sample size {:.0}\n",
+        noun.counted(p.images, ""),
+        p.chains,
+        p.draws,
+        p.r_hat,
+        p.ess_bulk
     )
 }
 
-fn reverse(r: &ReverseQuality) -> String {
+fn reverse(r: &ReverseQuality, noun: Noun) -> String {
     format!(
-        "reverse models, {} images: a Gaussian for each image would add {} to the bound, with means linear in position {}, with \
+        "reverse models, {}: a Gaussian for each {} would add {} to the bound, with means linear in position {}, with \
          correlations {}\n",
-        r.images,
+        noun.counted(r.images, ""),
+        noun.say("image"),
         pair(&r.own),
         pair(&r.linear),
         pair(&r.correlated)

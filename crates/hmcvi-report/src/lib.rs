@@ -26,4 +26,4 @@ pub use report::{Maker, RunData, compare, quoted, report};
 pub use scene::Scene;
 pub use table::{Align, Table};
 pub use tensorboard::EventWriter;
-pub use words::counted;
+pub use words::{Noun, counted};

@@ -1,6 +1,52 @@
 //! Write numbers and counts as they read well.
 
-use hmcvi_record::{Difference, Estimate};
+use hmcvi_record::{Difference, Estimate, RunInfo};
+
+/// What a row of the data is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Noun {
+    /// It is an image.
+    Image,
+    /// It is anything else.
+    Row,
+}
+
+/// Words about images beside those about other rows, which nothing makes binary.
+const WORDS: [(&str, &str); 6] = [
+    ("binarisation draw", "draw"),
+    ("binary image", "row"),
+    ("an image", "a row"),
+    ("An image", "A row"),
+    ("image", "row"),
+    ("Image", "Row"),
+];
+
+impl Noun {
+    /// Images, if all of these runs are known to be of them. Early records tell nothing: they are of images.
+    pub fn of<'a>(runs: impl IntoIterator<Item = Option<&'a RunInfo>>) -> Noun {
+        let is_row = |info: &RunInfo| info.columns.is_some() && info.image_shape.is_none();
+        if runs.into_iter().flatten().any(is_row) { Noun::Row } else { Noun::Image }
+    }
+
+    /// A text about images as one about the rows that there are. Not for texts with names that users gave.
+    pub(crate) fn say(self, text: &str) -> String {
+        match self {
+            Noun::Image => text.into(),
+            Noun::Row => {
+                WORDS.iter().fold(text.into(), |text: String, (image, row)| text.replace(image, row))
+            }
+        }
+    }
+
+    /// A number of them, such as `test` ones.
+    pub(crate) fn counted(self, count: u64, which: &str) -> String {
+        let noun = if self == Noun::Image { "image" } else { "row" };
+        match which {
+            "" => counted(count, noun),
+            _ => counted(count, &format!("{which} {noun}")),
+        }
+    }
+}
 
 /// A number with so many decimals and a true minus sign.
 pub(crate) fn fixed(value: f64, decimals: usize) -> String {
@@ -106,6 +152,14 @@ mod tests {
         let found = [0, 999, 1000, 50_000, 1_234_567].map(grouped);
         assert_eq!(found, ["0", "999", "1,000", "50,000", "1,234,567"]);
         assert_eq!([0, 1, 2].map(|n| counted(n, "HMC step")), ["0 HMC steps", "1 HMC step", "2 HMC steps"]);
+    }
+
+    #[test]
+    fn rows_are_called_images_only_where_they_are() {
+        let text = "Images: an image of the same binary images, 5 binarisation draws";
+        assert_eq!(Noun::Image.say(text), text);
+        assert_eq!(Noun::Row.say(text), "Rows: a row of the same rows, 5 draws");
+        assert_eq!([Noun::Row.counted(1, "test"), Noun::Image.counted(2, "")], ["1 test row", "2 images"]);
     }
 
     #[test]

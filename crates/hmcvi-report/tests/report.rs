@@ -4,7 +4,7 @@ mod common;
 
 use common::{basic, maker, run};
 use hmcvi_record::{Report, RunState, Section};
-use hmcvi_report::{GreyGrid, Picture, RunData, compare, comparison_text, page, report};
+use hmcvi_report::{GreyGrid, Noun, Picture, RunData, compare, comparison_text, page, report};
 
 fn picture(run: usize) -> Picture {
     Picture {
@@ -175,7 +175,7 @@ fn differences_are_over_pairs_only_if_the_images_are_the_same() {
     let difference = found.runs[1].bound_difference.expect("both were evaluated");
     assert!(difference.paired && (difference.estimate.mean - 2.0).abs() < 1e-9);
     assert!(found.runs[0].bound_difference.is_none());
-    let text = comparison_text(&found);
+    let text = comparison_text(&found, Noun::Image);
     assert!(text.contains("-2.00 +- 0.00") && text.contains("pairs of the same binary images"), "{text}");
     let other_draws = {
         let mut b = b.clone();
@@ -192,7 +192,7 @@ fn differences_are_over_pairs_only_if_the_images_are_the_same() {
         let difference = found.runs[1].bound_difference.expect("both were evaluated");
         // Independent means: √2 times the error of one.
         assert!(!difference.paired && (difference.estimate.standard_error - 7.64 * 2f64.sqrt()).abs() < 1e-9);
-        assert!(comparison_text(&found).contains("independent means"));
+        assert!(comparison_text(&found, Noun::Image).contains("independent means"));
     }
 }
 
@@ -214,7 +214,9 @@ fn numbers_that_mean_different_things_are_not_set_against_each_other() {
         assert!(compared.bound_difference.is_none() && compared.log_likelihood_difference.is_none(), "{why}");
         assert!(compared.not_comparable.as_ref().is_some_and(|w| w.contains(why)), "{compared:?}");
         assert!(record.verdict.contains("cannot be compared"), "{}", record.verdict);
-        assert!(comparison_text(&record.comparison).contains("WARNING b cannot be compared with a"));
+        assert!(
+            comparison_text(&record.comparison, Noun::Image).contains("WARNING b cannot be compared with a")
+        );
     }
 }
 

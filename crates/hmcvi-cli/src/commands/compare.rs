@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use hmcvi_report::{compare, comparison_text};
+use hmcvi_report::{Noun, compare, comparison_text};
 
 use super::report::gather;
 use crate::Context;
@@ -23,5 +23,6 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
     if context.terminal.json {
         return context.terminal.print_json(&comparison);
     }
-    context.terminal.print(&comparison_text(&comparison))
+    let noun = Noun::of(runs.iter().map(|run| run.facts.info.as_ref()));
+    context.terminal.print(&comparison_text(&comparison, noun))
 }

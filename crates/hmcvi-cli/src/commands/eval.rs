@@ -7,6 +7,7 @@ use hmcvi::eval::{
     AnnealingOptions, AnnealingSchedule, AnnealingStart, EvaluationOptions, EvaluationResult,
     ImportanceOptions, PosteriorOptions, Proposal, Quadrature, QuadratureOptions, evaluate,
 };
+use hmcvi::model::likelihood::LikelihoodKind;
 use hmcvi::run::{Checkpoint, Journal, Kept, Lock, RunDirectory};
 use hmcvi_record::{EVALUATION_SCHEMA, Evaluation, files};
 use hmcvi_report::evaluation_text;
@@ -17,14 +18,15 @@ use crate::arguments::{SplitName, Trained};
 use crate::failure::Failure;
 use crate::progress::Evaluating;
 use crate::settings::{Model, open_trained, paper_row};
+use crate::source;
 
 /// What was typed.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Images to evaluate on
+    /// Images or rows to evaluate on
     #[arg(long, value_enum, default_value_t = SplitName::Test, help_heading = WHAT)]
     split: SplitName,
-    /// Use only the first N images
+    /// Use only the first N images or rows
     #[arg(long, value_name = "N", help_heading = WHAT)]
     limit: Option<usize>,
     /// Fixed binarisations of each image [default: data.evaluation_draws]
@@ -181,6 +183,13 @@ fn quadrature(spacing: f64, spec: &RunSpec) -> Result<QuadratureOptions, Failure
             spec.model.latent
         )));
     }
+    let likelihood = spec.model.likelihood();
+    if likelihood != LikelihoodKind::Bernoulli {
+        return Err(Failure::Usage(format!(
+            "`--quadrature` needs the likelihood `bernoulli`, but this model has `{}`; `--ais N` works for any",
+            likelihood.name()
+        )));
+    }
     let allowed = Quadrature::SPACINGS;
     if !allowed.contains(&spacing) {
         return Err(Failure::Usage(format!(
@@ -220,7 +229,11 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
     }
     // The paper's numbers mean nothing beside those of other data.
     let row = paper_row(&model.spec).filter(|_| model.data.name() == "mnist");
-    context.terminal.print(&evaluation_text(&record, row.map(|r| (r.bound, r.nll))))
+    context.terminal.print(&evaluation_text(
+        &record,
+        row.map(|r| (r.bound, r.nll)),
+        source::noun(&model.data),
+    ))
 }
 
 /// Says what became of the evaluation before.
@@ -273,7 +286,7 @@ pub(crate) fn first(images: &Table, limit: Option<usize>) -> Result<Table, Failu
         Some(0) => Err(Failure::Usage("`--limit` is 0, but must be at least 1".into())),
         Some(limit) if limit < images.len() => images
             .slice(0..limit)
-            .ok_or_else(|| Failure::Usage(format!("`--limit` is {limit}, but there are fewer images"))),
+            .ok_or_else(|| Failure::Usage(format!("`--limit` is {limit}, but there are fewer rows"))),
         _ => Ok(images.clone()),
     }
 }

@@ -18,6 +18,7 @@ use crate::failure::Failure;
 use crate::output::Outputs;
 use crate::progress::{Evaluating, Parts, Training};
 use crate::settings::open_device;
+use crate::source;
 
 mod compare;
 mod figures;
@@ -110,7 +111,8 @@ fn train(
     data: &Arc<Dataset>,
 ) -> Result<(), Failure> {
     let begin = begin(spec.clone(), data.clone(), device.clone());
-    let mut training = Training::new(context, spec.train.epochs, spec.train.epochs.div_ceil(5));
+    let mut training =
+        Training::new(context, spec.train.epochs, spec.train.epochs.div_ceil(5), source::rows(data));
     let outcome = start(out, arguments.force, &begin, &mut training);
     training.finish();
     match outcome? {

@@ -53,7 +53,7 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
         return Err(Failure::Data(text).then("name the original data with --data"));
     }
     let begin = begin(spec, data, device);
-    let training = Training::new(context, begin.spec.train.epochs, 1);
+    let training = Training::new(context, begin.spec.train.epochs, 1, source::rows(&begin.data));
     let mut training = Recorded::new(context, training, &arguments.run, begin.spec.train.tensorboard);
     let outcome = resume(&directory, &begin, &mut training);
     training.finish();

@@ -63,7 +63,7 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
     let data = source::open_to_train(context, &mut spec)?;
     describe(context, &spec, &data, &out);
     let begin = begin(spec, data, device);
-    let training = Training::new(context, begin.spec.train.epochs, 1);
+    let training = Training::new(context, begin.spec.train.epochs, 1, source::rows(&begin.data));
     let mut training = Recorded::new(context, training, &out, begin.spec.train.tensorboard);
     let outcome = start(&out, arguments.force, &begin, &mut training);
     training.finish();

@@ -50,8 +50,8 @@ fn other_data(known: &Known<'_>, e: &Evaluation) -> Option<Finding> {
 fn few_images(known: &Known<'_>, e: &Evaluation) -> Option<Finding> {
     (e.images < FEW_IMAGES).then(|| {
         problem(
-            "images",
-            format!("only {} were evaluated", crate::counted(e.images, "image")),
+            &known.noun().say("images"),
+            format!("only {} were evaluated", known.noun().counted(e.images, "")),
             "so few say little about the others, and a standard error over so few is itself uncertain",
             more_images(known),
         )
@@ -59,7 +59,8 @@ fn few_images(known: &Known<'_>, e: &Evaluation) -> Option<Finding> {
 }
 
 fn more_images(known: &Known<'_>) -> String {
-    format!("`hmcvi eval {}` without --limit, or on data with at least {FEW_IMAGES} images", known.place)
+    let enough = known.noun().counted(FEW_IMAGES, "");
+    format!("`hmcvi eval {}` without --limit, or on data with at least {enough}", known.place)
 }
 
 fn dropped(e: &Evaluation) -> Option<Finding> {
@@ -78,7 +79,7 @@ pub(super) fn dimensions(known: &Known<'_>, e: &Evaluation) -> Option<Finding> {
     let Some(d) = e.dimensions else {
         return Some(unchecked(
             "dimensions",
-            "one image cannot show which latent dimensions are used",
+            known.noun().say("one image cannot show which latent dimensions are used"),
             "whether the latent space has collapsed is unknown",
             more_images(known),
         ));
@@ -96,8 +97,8 @@ pub(super) fn dimensions(known: &Known<'_>, e: &Evaluation) -> Option<Finding> {
         used if used == d.all => good("dimensions", numbers, "the model has use for its latent space"),
         _ if e.images < FEW_IMAGES => unchecked(
             "dimensions",
-            format!("{numbers} on {}", crate::counted(e.images, "image")),
-            "more images may show that the others are used, too",
+            format!("{numbers} on {}", known.noun().counted(e.images, "")),
+            &known.noun().say("more images may show that the others are used, too"),
             more_images(known),
         ),
         _ => remark(
@@ -109,7 +110,7 @@ pub(super) fn dimensions(known: &Known<'_>, e: &Evaluation) -> Option<Finding> {
     })
 }
 
-pub(super) fn posterior(e: &Evaluation) -> Option<Finding> {
+pub(super) fn posterior(known: &Known<'_>, e: &Evaluation) -> Option<Finding> {
     let p = e.posterior.as_ref()?;
     let gain = p.gain.gaussian_kl;
     let numbers = format!(
@@ -123,33 +124,35 @@ pub(super) fn posterior(e: &Evaluation) -> Option<Finding> {
             "posterior",
             format!("the reference chains disagree: R-hat {:.3}", p.r_hat),
             "distances from them mean nothing",
-            "use fewer or other images; their posteriors may have several modes",
+            known.noun().say("use fewer or other images; their posteriors may have several modes"),
         )
     } else if p.images < 2 {
         unchecked(
             "posterior",
             numbers,
-            "one image does not show whether the improvement is significant",
-            "use more images",
+            &known.noun().say("one image does not show whether the improvement is significant"),
+            known.noun().say("use more images"),
         )
     } else if gain.mean.abs() < 3.0 * gain.standard_error && gain.mean != 0.0 {
         remark(
             "posterior",
             numbers,
             "the improvement is not significant",
-            "use more images, or train with more `chain.hmc_steps`",
+            known.noun().say("use more images, or train with more `chain.hmc_steps`"),
         )
     } else {
         good("posterior", numbers, "measured against long chains on the posterior itself")
     })
 }
 
-pub(super) fn reverse(e: &Evaluation) -> Option<Finding> {
+pub(super) fn reverse(known: &Known<'_>, e: &Evaluation) -> Option<Finding> {
     let r = e.reverse.as_ref()?;
     let gain = if r.own.mean > r.linear.mean { r.own } else { r.linear };
     let numbers = format!(
-        "reverse models fitted to each image would add {:.3} +- {:.3} nats to the bound",
-        gain.mean, gain.standard_error
+        "reverse models fitted to each {} would add {:.3} +- {:.3} nats to the bound",
+        known.noun().say("image"),
+        gain.mean,
+        gain.standard_error
     );
     Some(if gain.mean > POOR_REVERSE && gain.mean > 3.0 * gain.standard_error {
         remark(

@@ -185,8 +185,9 @@ fn k_hat(known: &Known<'_>, s: &ImportanceSampling, stronger: Evidence, check: &
         ));
     };
     let numbers = format!(
-        "k-hat is above 0.7 for {:.1}% of images (median {median:.2}), {:.1}% of samples are effective",
+        "k-hat is above 0.7 for {:.1}% of {} (median {median:.2}), {:.1}% of samples are effective",
         100.0 * s.k_hat_high,
+        known.noun().say("images"),
         100.0 * share
     );
     // Not `<` and `>`: values that could not be computed are NaN.
@@ -196,8 +197,8 @@ fn k_hat(known: &Known<'_>, s: &ImportanceSampling, stronger: Evidence, check: &
         Evidence::For(what) => remark(
             "k-hat",
             numbers,
-            &format!("single images may be off, but the mean agrees with {what}"),
-            "none needed for the mean; for single images use the stronger estimate",
+            &known.noun().say(&format!("single images may be off, but the mean agrees with {what}")),
+            known.noun().say("none needed for the mean; for single images use the stronger estimate"),
         ),
         Evidence::Against => remark(
             "k-hat",

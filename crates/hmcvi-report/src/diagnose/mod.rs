@@ -6,6 +6,8 @@ mod training;
 
 use hmcvi_record::{Epoch, Evaluation, Finding, Level, RunInfo, RunSettings, Summary};
 
+use crate::Noun;
+
 /// What is known of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
@@ -25,6 +27,13 @@ pub struct Known<'a> {
     pub evaluation_is_current: Option<bool>,
 }
 
+impl Known<'_> {
+    /// What rows of the data are called.
+    fn noun(&self) -> Noun {
+        Noun::of([self.info])
+    }
+}
+
 /// Examines everything that is known of a run. What could not be examined is [`Level::Unchecked`], never good.
 pub fn diagnose(known: &Known<'_>) -> Vec<Finding> {
     let mut all = training::findings(known);
@@ -33,8 +42,8 @@ pub fn diagnose(known: &Known<'_>) -> Vec<Finding> {
             all.extend(evaluation::subject(known, e));
             all.extend(evaluation::dimensions(known, e));
             all.extend(likelihood::findings(known, e));
-            all.extend(evaluation::posterior(e));
-            all.extend(evaluation::reverse(e));
+            all.extend(evaluation::posterior(known, e));
+            all.extend(evaluation::reverse(known, e));
         }
         None => all.push(problem(
             "evaluation",

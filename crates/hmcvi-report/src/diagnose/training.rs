@@ -26,12 +26,12 @@ pub(super) fn findings(known: &Known<'_>) -> Vec<Finding> {
     let Known { place, settings, epochs, .. } = *known;
     [
         finished(place, known.summary),
-        overfitting(place, epochs),
+        overfitting(known),
         learning_rate(place, settings, epochs),
         gradients(settings, epochs),
         still_rising(place, epochs),
         acceptance(epochs),
-        divergences(epochs),
+        divergences(known),
         skipped(epochs),
     ]
     .into_iter()
@@ -62,35 +62,39 @@ fn validated(epochs: &[Epoch]) -> Vec<(u64, f64, f64)> {
     epochs.iter().filter_map(both).collect()
 }
 
-fn overfitting(place: &str, epochs: &[Epoch]) -> Option<Finding> {
+fn overfitting(known: &Known<'_>) -> Option<Finding> {
+    let (Known { place, epochs, .. }, noun) = (*known, known.noun());
     epochs.last()?;
     let all = validated(epochs);
     let Some((_, train, validation)) = all.last().copied() else {
         return Some(unchecked(
             "overfitting",
             "no epoch has a validation bound",
-            "whether the model fits more than its training images is unknown",
+            &noun.say("whether the model fits more than its training images is unknown"),
             format!("hmcvi eval {place} --split validation"),
         ));
     };
     let (best_epoch, best) = all.iter().map(|l| (l.0, l.2)).max_by(|a, b| a.1.total_cmp(&b.1))?;
     let (above, fallen) = (train - validation, best - validation);
     let numbers = format!(
-        "the bound is {train:.2} on training and {validation:.2} on validation images (best {best:.2} in epoch {best_epoch})"
+        "the bound is {train:.2} on training and {validation:.2} on validation {} (best {best:.2} in epoch {best_epoch})",
+        noun.say("images")
     );
     Some(if above > TRAINING_ABOVE || fallen > FALLEN {
         problem(
             "overfitting",
             numbers,
-            "the encoder, the decoder or both have memorised the training images; it is the encoder alone if importance \
-             sampling gives training and test images the same likelihood",
+            &noun.say(
+                "the encoder, the decoder or both have memorised the training images; it is the encoder alone if \
+                 importance sampling gives training and test images the same likelihood",
+            ),
             format!(
                 "use the best checkpoint (the default); compare `hmcvi eval {place} --split train` with `--split test`; \
                  train with more data or smaller `model.hidden`"
             ),
         )
     } else {
-        good("overfitting", numbers, "training and validation images are described equally well")
+        good("overfitting", numbers, &noun.say("training and validation images are described equally well"))
     })
 }
 
@@ -173,7 +177,8 @@ fn acceptance(epochs: &[Epoch]) -> Option<Finding> {
     })
 }
 
-fn divergences(epochs: &[Epoch]) -> Option<Finding> {
+fn divergences(known: &Known<'_>) -> Option<Finding> {
+    let epochs = known.epochs;
     let last = epochs.iter().rfind(|e| e.train.contains_key("step_size"))?;
     let all: u64 = epochs.iter().map(|e| e.divergences).sum();
     let share = last.divergences as f64 / last.images.max(1) as f64;
@@ -182,8 +187,10 @@ fn divergences(epochs: &[Epoch]) -> Option<Finding> {
         problem(
             "divergences",
             numbers,
-            "the step size is too large for some images; without the acceptance step they are dropped, so the bound is \
-             that of the others",
+            &known.noun().say(
+                "the step size is too large for some images; without the acceptance step they are dropped, so the bound \
+                 is that of the others",
+            ),
             "lower `train.learning_rate.first`, or use `chain.step_size=network` or `chain.acceptance=simple`",
         )
     } else {

@@ -3,6 +3,8 @@
 use hmcvi_record::{ComparedRun, Level, Published, Report, RunReport};
 use maud::{Markup, html};
 
+use super::noun;
+use crate::Noun;
 use crate::report::under_protocol;
 use crate::words::{counted, duration, fixed, grouped, negated, signed};
 
@@ -15,9 +17,10 @@ struct Card {
 }
 
 pub(super) fn cards(report: &Report) -> Markup {
+    let noun = noun(report);
     let cards = match &report.runs[..] {
-        [run] => single(run, report.comparison.runs.first().and_then(|r| r.validation_bound)),
-        _ => report.comparison.runs.iter().enumerate().map(|(i, r)| compared(i, r)).collect(),
+        [run] => single(run, noun, report.comparison.runs.first().and_then(|r| r.validation_bound)),
+        _ => report.comparison.runs.iter().enumerate().map(|(i, r)| compared(i, r, noun)).collect(),
     };
     html! {
         dl class="cards" {
@@ -32,7 +35,7 @@ pub(super) fn cards(report: &Report) -> Markup {
     }
 }
 
-fn single(run: &RunReport, best: Option<f64>) -> Vec<Card> {
+fn single(run: &RunReport, noun: Noun, best: Option<f64>) -> Vec<Card> {
     let mut cards = Vec::new();
     // Next to a headline, the paper's number invites comparison: it is there only where that is fair.
     let published = run.facts.published.as_ref().filter(|p| under_protocol(&run.facts, p));
@@ -51,28 +54,28 @@ fn single(run: &RunReport, best: Option<f64>) -> Vec<Card> {
         let likelihood = |e| card("Likelihood, −log p(x) ≈", e, |p| p.log_likelihood);
         cards.extend(sampling.map(|s| likelihood(&s.log_likelihood)));
     } else {
-        cards.extend(best.map(validation));
+        cards.extend(best.map(|best| validation(best, noun)));
     }
-    cards.extend(gain(run));
-    cards.extend(trust(run));
-    cards.push(training(run));
+    cards.extend(gain(run, noun));
+    cards.extend(trust(run, noun));
+    cards.push(training(run, noun));
     cards.push(diagnosis(run));
     cards
 }
 
-fn validation(best: f64) -> Card {
+fn validation(best: f64, noun: Noun) -> Card {
     Card {
         name: "Validation bound, −log p(x) ≤".into(),
         value: fixed(-best, 2),
         unit: "nats",
-        note: "the best so far; not evaluated on test images yet".into(),
+        note: noun.say("the best so far; not evaluated on test images yet"),
     }
 }
 
-fn gain(run: &RunReport) -> Option<Card> {
+fn gain(run: &RunReport, noun: Noun) -> Option<Card> {
     let basic = run.basic.as_ref()?;
     let gain = basic.bound_gain?;
-    let how = if gain.paired { "paired by image" } else { "unpaired" };
+    let how = noun.say(if gain.paired { "paired by image" } else { "unpaired" });
     let whose =
         if basic.place.is_some() { basic.name.clone() } else { format!("the paper’s {}", basic.name) };
     Some(Card {
@@ -83,23 +86,23 @@ fn gain(run: &RunReport) -> Option<Card> {
     })
 }
 
-fn trust(run: &RunReport) -> Option<Card> {
+fn trust(run: &RunReport, noun: Noun) -> Option<Card> {
     let s = run.facts.evaluation.as_ref()?.importance_sampling.as_ref()?;
     let (effective, samples) = (fixed(s.effective_sample_size, 0), grouped(s.samples));
     Some(Card {
-        name: "Images with k-hat above 0.7".into(),
+        name: noun.say("Images with k-hat above 0.7"),
         value: fixed(100.0 * s.k_hat_high, 1),
         unit: "%",
         note: format!("effective sample size {effective} of {samples} on average"),
     })
 }
 
-fn training(run: &RunReport) -> Card {
+fn training(run: &RunReport, noun: Noun) -> Card {
     let last = run.last.as_ref();
     let divergences = run.facts.summary.as_ref().map_or(0, |s| s.divergences);
     let speed = last.map_or(String::new(), |e| {
         let (time, speed) = (duration(e.seconds), grouped(e.images_per_second as u64));
-        format!(" · {time} · {speed} images/s · {}", counted(divergences, "divergence"))
+        format!(" · {time} · {speed} {}/s · {}", noun.say("images"), counted(divergences, "divergence"))
     });
     Card {
         name: "Epochs of training".into(),
@@ -120,7 +123,7 @@ fn diagnosis(run: &RunReport) -> Card {
     }
 }
 
-fn compared(index: usize, run: &ComparedRun) -> Card {
+fn compared(index: usize, run: &ComparedRun, noun: Noun) -> Card {
     let bound = run.bound.as_ref();
     let value = bound.map(|b| fixed(-b.mean, 2));
     let validation = run.validation_bound.map(|b| fixed(-b, 2));
@@ -129,7 +132,7 @@ fn compared(index: usize, run: &ComparedRun) -> Card {
     let difference = difference.map_or(String::new(), |d| format!(" · {} from the first", signed(d)));
     let note = match bound {
         Some(b) => format!("bound ± {}{difference}{nll}", fixed(b.standard_error, 2)),
-        None if validation.is_some() => "best validation bound; not evaluated on test images yet".into(),
+        None if validation.is_some() => noun.say("best validation bound; not evaluated on test images yet"),
         None => "no validation bound yet".into(),
     };
     Card { name: run.name.clone(), value: value.or(validation).unwrap_or("–".into()), unit: "nats", note }

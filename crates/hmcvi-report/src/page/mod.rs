@@ -14,6 +14,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 pub use pictures::Picture;
 
+use crate::Noun;
 use crate::palette::{COLOURS, COLOURS_ON_DARK, LINES, LINES_ON_DARK, variables};
 use crate::words::{counted, date};
 
@@ -25,7 +26,7 @@ const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
 /// A part of the page: its address, its title, how to read it, and what is in it.
-type Part = (&'static str, &'static str, &'static str, Markup);
+type Part = (&'static str, &'static str, String, Markup);
 
 /// The page of a report, with pictures of its runs.
 pub fn page(report: &Report, pictures: &[Picture]) -> String {
@@ -71,6 +72,11 @@ pub fn page(report: &Report, pictures: &[Picture]) -> String {
     page.into_string()
 }
 
+/// What rows of the data are called.
+fn noun(report: &Report) -> Noun {
+    Noun::of(report.runs.iter().map(|run| run.facts.info.as_ref()))
+}
+
 fn style() -> String {
     let (light, dark) = (variables(&LINES, &COLOURS), variables(&LINES_ON_DARK, &COLOURS_ON_DARK));
     format!("{STYLE}:root {{ {light}}}\n@media (prefers-color-scheme: dark) {{ :root {{ {dark}}} }}\n")
@@ -82,31 +88,33 @@ fn parts(report: &Report, pictures: &[Picture]) -> Vec<Part> {
         (
             "results",
             "Results",
-            "Nats per image, so smaller is better. Errors are standard errors over images; intervals span two of them on \
-             either side.",
+            noun(report).say(
+                "Nats per image, so smaller is better. Errors are standard errors over images; intervals span two of them \
+                 on either side.",
+            ),
             results::results(report),
         ),
         (
             "learning",
             "Learning",
-            "The bound over training, and the terms that add up to it.",
+            "The bound over training, and the terms that add up to it.".into(),
             panels(Section::Learning),
         ),
-        ("chain", "The HMC chain", "How the simulations inside the bound went.", panels(Section::Chain)),
+        ("chain", "The HMC chain", "How the simulations inside the bound went.".into(), panels(Section::Chain)),
         (
             "trust",
             "How far to trust it",
-            "A bound can be loose, and importance sampling can miss part of the posterior. These numbers tell.",
+            "A bound can be loose, and importance sampling can miss part of the posterior. These numbers tell.".into(),
             html! { (trust::trust(report)) (panels(Section::Trust)) },
         ),
-        ("pictures", "Pictures", "", pictures::pictures(report, pictures)),
+        ("pictures", "Pictures", String::new(), pictures::pictures(report, pictures)),
         (
             "diagnosis",
             "Diagnosis",
-            "What was found, what it means, and what to do next.",
+            "What was found, what it means, and what to do next.".into(),
             diagnosis::diagnosis(report),
         ),
-        ("reproduce", "Reproduce it", "", reproduce::reproduce(report)),
+        ("reproduce", "Reproduce it", String::new(), reproduce::reproduce(report)),
     ];
     all.into_iter().filter(|(.., body)| !body.0.is_empty()).collect()
 }

@@ -5,15 +5,16 @@ use maud::{Markup, html};
 
 use super::figures::{both, framed};
 use super::table::{behind, table, with_note};
-use super::typed;
+use super::{noun, typed};
+use crate::Noun;
 use crate::figure::{Interval, intervals};
 use crate::report::under_protocol;
 use crate::words::{counted, duration, fixed, grouped, negated, signed, with_error};
 
 pub(super) fn results(report: &Report) -> Markup {
     match &report.runs[..] {
-        [run] => single(run),
-        _ => several(&report.comparison.runs),
+        [run] => single(run, noun(report)),
+        _ => several(&report.comparison.runs, noun(report)),
     }
 }
 
@@ -36,10 +37,10 @@ fn basic(run: &RunReport) -> Option<&Basic> {
     run.basic.as_ref().filter(|b| b.place.is_some() || published(run).is_some())
 }
 
-fn single(run: &RunReport) -> Markup {
-    let rows = rows(run);
+fn single(run: &RunReport, noun: Noun) -> Markup {
+    let rows = rows(run, noun);
     if rows.is_empty() {
-        return not_evaluated(run);
+        return not_evaluated(run, noun);
     }
     let basic = basic(run).filter(|_| rows.iter().any(|r| r.basic.is_some()));
     let (with_gain, paper) = (rows.iter().any(|r| r.gain.is_some()), published(run));
@@ -59,14 +60,14 @@ fn single(run: &RunReport) -> Markup {
     let lines: Vec<Vec<Markup>> = rows.iter().map(cells).collect();
     html! {
         div class="lone" {
-            (table("−log p(x) in nats per image", &titles, &lines))
-            p class="meaning" { (notes(run, &rows)) }
+            (table(&noun.say("−log p(x) in nats per image"), &titles, &lines))
+            p class="meaning" { (notes(run, &rows, noun)) }
         }
         (drawn(run, &rows))
     }
 }
 
-fn rows(run: &RunReport) -> Vec<Row> {
+fn rows(run: &RunReport, noun: Noun) -> Vec<Row> {
     let Some(evaluation) = &run.facts.evaluation else { return Vec::new() };
     let (basic, paper) = (basic(run), published(run));
     let row = |name: String, here: Estimate| Row { name, here, basic: None, gain: None, paper: None };
@@ -93,7 +94,7 @@ fn rows(run: &RunReport) -> Vec<Row> {
         rows.push(row("Quadrature".into(), quadrature.log_likelihood));
     }
     if let Some(annealing) = &evaluation.annealing {
-        let name = format!("Annealing, first {}", counted(annealing.images, "image"));
+        let name = format!("Annealing, first {}", noun.counted(annealing.images, ""));
         rows.push(row(name, annealing.log_likelihood));
     }
     rows
@@ -104,18 +105,18 @@ fn gained(gain: &Difference) -> String {
 }
 
 /// What the numbers are of, and how far they compare.
-fn notes(run: &RunReport, rows: &[Row]) -> String {
+fn notes(run: &RunReport, rows: &[Row], noun: Noun) -> String {
     let Some(e) = &run.facts.evaluation else { return String::new() };
-    let images = format!("{} {} image{}", grouped(e.images), e.split, if e.images == 1 { "" } else { "s" });
-    let mut text = format!("{images}, {} of each.", counted(e.draws, "binarisation draw"));
+    let images = noun.counted(e.images, &e.split);
+    let mut text = format!("{images}, {} of each.", counted(e.draws, &noun.say("binarisation draw")));
     if let Some(gain) = rows.iter().find_map(|r| r.gain) {
-        text += match gain.paired {
+        text += &noun.say(match gain.paired {
             true => " Gains are paired: both models saw the same binary images.",
             false => {
                 " Gains are unpaired, since the two models were not evaluated on the same binary images: their errors are \
                  those of independent means."
             }
-        };
+        });
     }
     if published(run).is_some_and(|p| !under_protocol(&run.facts, p)) {
         text += " The paper’s numbers are means over all 10,000 test images with five binarisation draws of each, so they \
@@ -169,14 +170,14 @@ fn figure((id, title, caption): (&str, &str, &str), all: &[Interval], difference
 }
 
 /// What is known without an evaluation.
-fn not_evaluated(run: &RunReport) -> Markup {
+fn not_evaluated(run: &RunReport, noun: Noun) -> Markup {
     let last = run.last.as_ref().and_then(|e| Some((e.epoch, *e.validation.as_ref()?.get("bound")?)));
     html! {
         div class="lone" {
             p class="first" {
-                "The model has not been evaluated on test images yet."
+                (noun.say("The model has not been evaluated on test images yet."))
                 @if let Some((epoch, bound)) = last {
-                    " In epoch " (epoch) " the bound on validation images was −log p(x) ≤ " (fixed(-bound, 2)) " nats."
+                    " In epoch " (epoch) (noun.say(" the bound on validation images was −log p(x) ≤ ")) (fixed(-bound, 2)) " nats."
                 }
                 " This command evaluates it:"
             }
@@ -185,7 +186,7 @@ fn not_evaluated(run: &RunReport) -> Markup {
     }
 }
 
-fn several(runs: &[ComparedRun]) -> Markup {
+fn several(runs: &[ComparedRun], noun: Noun) -> Markup {
     let first = runs.first().map_or("", |r| r.name.as_str());
     let less = format!("minus {first}");
     let titles = [
@@ -220,16 +221,16 @@ fn several(runs: &[ComparedRun]) -> Markup {
     let rows: Vec<Vec<Markup>> = runs.iter().map(row).collect();
     html! {
         div class="lone" {
-            (table("−log p(x) in nats per image", &titles, &rows))
+            (table(&noun.say("−log p(x) in nats per image"), &titles, &rows))
             p class="meaning" {
-                "Paired differences are over the same binary images, so their errors are smaller than those of the runs \
-                 themselves. A negative difference is an improvement."
+                (noun.say("Paired differences are over the same binary images, so their errors are smaller than those of \
+                           the runs themselves. A negative difference is an improvement."))
             }
             @for (run, why) in runs.iter().filter_map(|r| Some((r, r.not_comparable.as_ref()?))) {
                 p class="meaning" { (run.name) " has no difference from " (first) ": " (why) "." }
             }
         }
-        (differences(runs, first))
+        (differences(runs, first, noun))
         (estimates(&estimated(runs)))
     }
 }
@@ -243,7 +244,7 @@ fn estimated(runs: &[ComparedRun]) -> Vec<Interval> {
 }
 
 /// How far runs are from the first, whose errors would hide it.
-fn differences(runs: &[ComparedRun], first: &str) -> Markup {
+fn differences(runs: &[ComparedRun], first: &str, noun: Noun) -> Markup {
     let of = |(i, r): (usize, &ComparedRun)| {
         let named = |what: &str, d: &Difference| {
             let how = if d.paired { "" } else { " (unpaired)" };
@@ -256,5 +257,5 @@ fn differences(runs: &[ComparedRun], first: &str) -> Markup {
     let title = format!("Differences from {first}");
     let caption = "Difference in −log p(x) in nats, with two standard errors on either side, over pairs of the same images \
                    unless it says otherwise. Left of zero is better.";
-    figure(("differences", &title, caption), &all, true)
+    figure(("differences", &title, &noun.say(caption)), &all, true)
 }

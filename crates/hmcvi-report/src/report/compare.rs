@@ -6,7 +6,7 @@ use hmcvi_record::{
     ComparedRun, Comparison, Difference, Estimate, Evaluation, ImageEvaluation, REPORT_SCHEMA,
 };
 
-use super::{RunData, bound, log_likelihood};
+use super::{RunData, bound, log_likelihood, noun};
 
 /// The runs, each with its difference from the first.
 pub fn compare(runs: &[RunData]) -> Comparison {
@@ -59,7 +59,8 @@ fn not_comparable(from: &RunData, to: &RunData) -> Option<String> {
         return Some(format!("evaluated on different data ({} and {})", data_of(from, a), data_of(to, b)));
     }
     if a.split != b.split {
-        return Some(format!("evaluated on {} and on {} images", a.split, b.split));
+        let images = noun(std::slice::from_ref(from)).say("images");
+        return Some(format!("evaluated on {} and on {} {images}", a.split, b.split));
     }
     let ways = [from, to].map(|run| &run.facts.settings.binarisation);
     if ways[0] != ways[1] || a.pixel_scale != b.pixel_scale {

@@ -2,8 +2,8 @@
 
 use hmcvi_record::{Curve, Epoch, Figure, FigureKind, ImageEvaluation, Mark, MarkAxis, Section};
 
-use super::RunData;
 use super::histogram::histograms;
+use super::{RunData, noun};
 
 /// Most points of a curve when there is one run; several share them.
 const POINTS: usize = 240;
@@ -81,6 +81,12 @@ pub(super) fn figures(runs: &[RunData]) -> Vec<Figure> {
     }
     all.push(divergences(runs, most));
     all.extend(trust(runs));
+    for figure in &mut all {
+        // Titles may hold names of runs; captions and axes do not.
+        let noun = noun(runs);
+        figure.caption = noun.say(&figure.caption);
+        figure.y = noun.say(&figure.y);
+    }
     // A term that a chain does not have is 0 everywhere.
     all.retain(|f| f.curves.iter().any(|c| c.points.iter().any(|p| p.1 != 0.0)));
     all
@@ -178,7 +184,7 @@ fn divergences(runs: &[RunData], most: usize) -> Figure {
 fn trust(runs: &[RunData]) -> Vec<Figure> {
     let values = |of: &dyn Fn(&RunData, &ImageEvaluation) -> Option<f64>| -> Vec<(String, Vec<f64>)> {
         let run = |run: &RunData| {
-            let name = if runs.len() == 1 { "images".into() } else { run.facts.name.clone() };
+            let name = if runs.len() == 1 { noun(runs).say("images") } else { run.facts.name.clone() };
             (name, run.images.iter().filter_map(|i| of(run, i).filter(|v| v.is_finite())).collect())
         };
         runs.iter().map(run).collect()

@@ -2,7 +2,8 @@
 
 use hmcvi_record::{Missing, RunState};
 
-use super::RunData;
+use super::{RunData, noun};
+use crate::Noun;
 
 /// Images that are enough for a first look at an estimator that takes long.
 const FEW: u64 = 100;
@@ -18,10 +19,13 @@ pub(super) fn missing(run: &RunData) -> Vec<Missing> {
             format!("hmcvi resume {place}"),
         );
     }
+    let noun = noun(std::slice::from_ref(run));
     let Some(evaluation) = &run.facts.evaluation else {
-        add("bound and likelihood of test images", format!("hmcvi eval {place}"));
+        add(&noun.say("bound and likelihood of test images"), format!("hmcvi eval {place}"));
         return all;
     };
+    // Quadrature is of binary data only.
+    let binary = noun == Noun::Image || run.facts.settings.binarisation != "none";
     let flags = [
         (
             evaluation.importance_sampling.is_none(),
@@ -29,7 +33,7 @@ pub(super) fn missing(run: &RunData) -> Vec<Missing> {
             "--samples 5000".into(),
         ),
         (
-            evaluation.quadrature.is_none() && run.facts.settings.latent == 2,
+            evaluation.quadrature.is_none() && run.facts.settings.latent == 2 && binary,
             "the likelihood itself",
             "--quadrature".into(),
         ),

@@ -13,7 +13,7 @@ use hmcvi_record::{
 
 pub use compare::compare;
 
-use crate::{Known, diagnose};
+use crate::{Known, Noun, diagnose};
 
 /// Everything that was read of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +46,11 @@ impl RunData {
             evaluation_is_current: facts.evaluation_is_current,
         }
     }
+}
+
+/// What rows of the data of runs are called.
+fn noun(runs: &[RunData]) -> Noun {
+    Noun::of(runs.iter().map(|run| run.facts.info.as_ref()))
 }
 
 /// Who makes a report.

@@ -2,6 +2,7 @@
 
 use hmcvi_record::{Basic, ComparedRun, Comparison, Difference, Estimate, Level, RunReport, RunState};
 
+use crate::Noun;
 use crate::words::{counted, grouped};
 
 /// Differences of fewer standard errors are not called differences.
@@ -11,14 +12,19 @@ pub(super) fn verdict(runs: &[RunReport], comparison: &Comparison) -> String {
     match runs {
         [] => "There is nothing to report.".into(),
         [run] => single(run, comparison.runs.first().and_then(|r| r.validation_bound)),
-        [first, ..] => several(first, comparison),
+        [first, ..] => several(first, comparison, noun(runs)),
     }
+}
+
+fn noun(runs: &[RunReport]) -> Noun {
+    Noun::of(runs.iter().map(|run| run.facts.info.as_ref()))
 }
 
 fn single(run: &RunReport, best: Option<f64>) -> String {
     let name = &run.facts.name;
     let Some(evaluation) = &run.facts.evaluation else { return training(run, best) };
-    let images = format!("{} {} images", grouped(evaluation.images), evaluation.split);
+    let images = noun(std::slice::from_ref(run)).say("images");
+    let images = format!("{} {} {images}", grouped(evaluation.images), evaluation.split);
     let gain = |of: fn(&Basic) -> Option<Difference>| run.basic.as_ref().and_then(of);
     let (bound, than) = (nats(&evaluation.bound), run.basic.as_ref().map(whose).unwrap_or_default());
     let bound_gain = gain(|b| b.bound_gain);
@@ -74,11 +80,12 @@ fn training(run: &RunReport, best: Option<f64>) -> String {
     };
     let bound =
         best.map_or(String::new(), |b| format!("; its best validation bound is −log p(x) ≤ {:.2} nats", -b));
-    format!("{state}{bound}; it has not been evaluated on test images.")
+    let images = noun(std::slice::from_ref(run)).say("images");
+    format!("{state}{bound}; it has not been evaluated on test {images}.")
 }
 
 /// The best bound and the best likelihood, which need not be of the same run.
-fn several(first: &RunReport, comparison: &Comparison) -> String {
+fn several(first: &RunReport, comparison: &Comparison, noun: Noun) -> String {
     let bound = best(comparison, |r| Some((r.bound?, r.bound_difference)));
     let likelihood = best(comparison, |r| Some((r.log_likelihood?, r.log_likelihood_difference)));
     if let Some(run) = comparison.runs.iter().find(|r| r.not_comparable.is_some()) {
@@ -86,7 +93,8 @@ fn several(first: &RunReport, comparison: &Comparison) -> String {
         return format!("{} and {} cannot be compared: {why}.", first.facts.name, run.name);
     }
     let Some((winner, estimate, difference)) = bound else {
-        return format!("None of the {} runs has been evaluated on test images.", comparison.runs.len());
+        let images = noun.say("images");
+        return format!("None of the {} runs has been evaluated on test {images}.", comparison.runs.len());
     };
     let than = |d: Option<Difference>| {
         d.map_or(String::new(), |d| format!(", {} than {}", better(&d), first.facts.name))

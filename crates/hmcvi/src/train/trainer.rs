@@ -35,7 +35,7 @@ pub enum TrainError {
     #[error(transparent)]
     Data(#[from] DataError),
     /// There are no images to learn from.
-    #[error("the {0} split of the data has no images")]
+    #[error("the {0} split of the data has no rows")]
     NoImages(&'static str),
     /// The settings do not fit the data.
     #[error(transparent)]
