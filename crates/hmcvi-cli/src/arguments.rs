@@ -106,7 +106,7 @@ pub(crate) enum Command {
   hmcvi report runs/basic-2d-1 --open
   hmcvi report runs/basic-2d-1 runs/hmcvi-4-1 --out comparison.html")]
     Report(report::Arguments),
-    /// Draw images from a trained model, or reconstruct images with it
+    /// Draw images or other rows from a trained model, or reconstruct test data with it
     #[command(after_help = "Examples:
   hmcvi sample builtin
   hmcvi sample runs/basic-2d-1 --reconstruct --count 20 --out reconstructions.png")]

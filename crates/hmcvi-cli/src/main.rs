@@ -6,6 +6,7 @@ mod arguments;
 mod commands;
 mod events;
 mod failure;
+mod heat;
 mod interrupt;
 mod line;
 mod output;

@@ -8,7 +8,7 @@ use hmcvi::config::{PAPER_TABLE, PaperRow, RunSpec, preset};
 use hmcvi::data::{Dataset, Table};
 use hmcvi::device::Device;
 use hmcvi::eval::image_shape;
-use hmcvi::run::{Builtin, Checkpoint, RunDirectory, Which};
+use hmcvi::run::{Builtin, Checkpoint, RunDirectory, Which, open_data};
 use hmcvi::train::learnt;
 use hmcvi_record::files;
 
@@ -161,6 +161,12 @@ impl Network {
             (None, Some(_)) => Size::Row(pixels),
             _ => Size::Image(image_shape(shape, pixels)),
         })
+    }
+
+    /// The data that it was trained with, if that is still there.
+    pub(crate) fn own_data(&self) -> Option<Dataset> {
+        let known = self.directory.as_ref()?.info().ok()?.data_sha256;
+        open_data(&self.spec.data).ok().filter(|data| data.sha256() == known)
     }
 }
 

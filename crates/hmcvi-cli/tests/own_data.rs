@@ -318,7 +318,7 @@ fn tables_of_every_format_are_described() {
 }
 
 #[test]
-fn binary_tables_without_a_shape_are_trained_on_and_evaluated_without_pictures() {
+fn binary_tables_without_a_shape_are_trained_on_evaluated_and_drawn_as_heat_maps() {
     let sandbox = Sandbox::new();
     let pictures = pictures(1);
     let names: Vec<String> = (0..64).map(|i| format!("answer {i}")).collect();
@@ -346,12 +346,13 @@ fn binary_tables_without_a_shape_are_trained_on_and_evaluated_without_pictures()
     for more in [&[][..], &["--reconstruct"]] {
         let arguments = [&["sample", "run", "--count", "4", "--json", "--force"], more].concat();
         let written: Value = serde_json::from_str(&sandbox.succeed(&arguments)).expect("JSON");
-        assert_eq!(written["image"], Value::Null);
+        assert_eq!(written["image"], "samples.png");
         assert_eq!(written["shape"].as_array().and_then(|shape| shape.last()), Some(&64.into()));
-        assert!(!sandbox.path().join("samples.png").exists() && sandbox.path().join("samples.npy").exists());
+        assert!(sandbox.path().join("samples.png").exists() && sandbox.path().join("samples.npy").exists());
     }
-    let text = narration(&sandbox, &["report", "run", "--out", "report.html"]);
-    assert!(text.contains("pictures are left out"), "{text}");
+    narration(&sandbox, &["report", "run", "--out", "report.html"]);
+    let page = read(&sandbox.path().join("report.html"));
+    assert!(page.contains("the 40 columns of 64") && page.contains(">answer "), "a heat map with names");
     let text = sandbox.fail(3, &["figures", "--model", "run", "--only", "6", "--image", "1"]);
     assert!(text.contains("figure 6 (energy-surface)") && text.contains("no height and width"), "{text}");
     sandbox.succeed(&["encode", "run", "--out", "latent", "--quiet"]);

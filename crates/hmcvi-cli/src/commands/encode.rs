@@ -24,13 +24,13 @@ pub(crate) struct Arguments {
     /// Replace existing files
     #[arg(long)]
     force: bool,
-    /// Images to encode
+    /// Images or rows to encode
     #[arg(long, value_enum, default_value_t = SplitName::Test)]
     split: SplitName,
-    /// Posterior draws per image
+    /// Posterior draws per image or row
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     draws: u32,
-    /// Use only the first N images
+    /// Use only the first N images or rows
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
     /// Seed of the draws

@@ -1,7 +1,8 @@
-//! Draw what a trained model does with images, for its report.
+//! Draw what a trained model does with images, or with rows of other tables, for its report.
 
 use std::path::Path;
 
+use hmcvi::data::Kind;
 use hmcvi::figure::{self, FigureError, PlaneModel};
 use hmcvi::run::{RunDirectory, Which};
 use hmcvi_report::{GreyGrid, Picture, Scene, figure as drawing, quoted};
@@ -10,12 +11,16 @@ use crate::Context;
 use crate::arguments::{Data, Machine};
 use crate::commands::sample::{Pictures, prior, reconstructions};
 use crate::failure::Failure;
+use crate::heat::Columns;
 use crate::settings::{Model, open_model};
+use crate::source;
 
-/// Images that are reconstructed, and rows and columns of samples.
+/// Images or rows that are reconstructed, and rows and columns of sampled images.
 const RECONSTRUCTED: usize = 12;
 const SIDE: usize = 10;
-/// Images of the latent map, and the test image that the energy surface is of.
+/// Sampled rows of a table.
+const ROWS: usize = 40;
+/// Images or rows of the latent map, and the test image that the energy surface is of.
 const MAPPED: usize = 2000;
 const IMAGE: usize = 7;
 /// Runs of a comparison whose latent planes are drawn: each takes up to a megabyte, and pages stay below three.
@@ -35,17 +40,20 @@ pub(super) fn draw(
     let which = if best { Which::Best } else { Which::Last };
     let mut model = open_model(context, Some(run), which, data.data.as_deref(), machine)?;
     let mnist = model.data.name() == "mnist";
-    if model.data.train().shape().is_none() {
-        context.terminal.notice("pictures are left out: the rows of this run's data are no images");
-        return Ok((Vec::new(), mnist));
-    }
-    let mut pictures = vec![reconstructed(&mut model, index)?, sampled(&mut model, index)?];
+    let images = model.data.train().shape().is_some();
+    let mut pictures = match images {
+        true => vec![reconstructed(&mut model, index)?, sampled(&mut model, index)?],
+        false => heat_maps(&mut model, index)?,
+    };
     if model.spec.model.latent == 2 && index < PLANES {
-        pictures.extend([latent_map(&mut model, index)?, energy_surface(&mut model, index)?]);
+        pictures.push(latent_map(&mut model, index)?);
+        if images {
+            pictures.push(energy_surface(&mut model, index)?);
+        }
     } else if model.spec.model.latent == 2 {
         let place = quoted(&run.display().to_string());
         context.terminal.notice(&format!(
-            "latent map and energy surface are left out, to keep the page small; `hmcvi report {place}` shows them"
+            "the pictures of the latent plane are left out, to keep the page small; `hmcvi report {place}` shows them"
         ));
     }
     Ok((pictures, mnist))
@@ -87,6 +95,46 @@ fn sampled(model: &mut Model, run: usize) -> Result<Picture, Failure> {
     })
 }
 
+/// Reconstructions and samples of rows that are no images.
+fn heat_maps(model: &mut Model, run: usize) -> Result<Vec<Picture>, Failure> {
+    let columns = Columns::of(model.data.train());
+    let of_columns = format!("Each line is a row, with {}", columns.shown_in_words());
+    let scaled = format!("; colours show {}.{}", columns.scale_in_words(), typical(model.data.kind()));
+    let picture = |title: &str, what: &str, pictures: &Pictures| -> Result<Picture, Failure> {
+        Ok(Picture {
+            run,
+            title: title.into(),
+            caption: format!("{what} {of_columns}{scaled}"),
+            alternative: format!("A heat map. {what}"),
+            drawing: pictures.heat_map(&columns)?,
+            full: true,
+        })
+    };
+    let what = match model.spec.chain.hmc_steps {
+        0 => "Test rows, and below them the means decoded from the encoder’s draws.",
+        1 => {
+            "Test rows, and below them the means decoded from the encoder’s draws and from those after the HMC step."
+        }
+        _ => {
+            "Test rows, and below them the means decoded from the encoder’s draws and from those after the HMC steps."
+        }
+    };
+    let reconstructed = picture("Reconstructions", what, &reconstructions(model, RECONSTRUCTED, SEED)?)?;
+    let network = (&model.spec, &mut model.checkpoint, &model.device);
+    let sampled = prior(network, model.data.train().columns(), ROWS, SEED)?;
+    Ok(vec![reconstructed, picture("Samples", "Means decoded from draws of the prior.", &sampled)?])
+}
+
+/// What is to be known about decoded counts.
+fn typical(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Count => {
+            " Where the likelihood is given the total of a row, decoded means are for rows with the mean total."
+        }
+        _ => "",
+    }
+}
+
 fn latent_map(model: &mut Model, run: usize) -> Result<Picture, Failure> {
     let Model { spec, data, checkpoint, device, .. } = model;
     let plane = PlaneModel::new(spec, &checkpoint.store, device)?;
@@ -95,15 +143,22 @@ fn latent_map(model: &mut Model, run: usize) -> Result<Picture, Failure> {
         if square.hmc_steps > 0 { "drawn from the end of the chain" } else { "drawn from the encoder" };
     let labelled = square.points.iter().any(|p| p.class.is_some());
     let coloured = if labelled { " and coloured by class" } else { "" };
+    let (behind, alternative) = match data.train().shape() {
+        Some(_) => (
+            " Behind them is what the decoder makes of the square.",
+            "Points in a square, over decoded images that change smoothly across it.",
+        ),
+        None => ("", "Points in a square, one for each row."),
+    };
     Ok(Picture {
         run,
         title: "Latent map".into(),
         caption: format!(
-            "{} training images {from}, mapped into the unit square by the prior’s distribution function{coloured}. Behind \
-             them is what the decoder makes of the square.",
-            square.images
+            "{} training {} {from}, mapped into the unit square by the prior’s distribution function{coloured}.{behind}",
+            square.images,
+            source::rows(data)
         ),
-        alternative: "Points in a square, over decoded images that change smoothly across it.".into(),
+        alternative: alternative.into(),
         drawing: drawing::latent_square(&square),
         full: false,
     })
