@@ -65,12 +65,28 @@ impl<'g> Expr<'g> {
         log => Log;
         /// `log(1 + x)`, accurate for small `x`.
         log1p => Log1p;
+        /// `eˣ - 1`, accurate for small `x`.
+        expm1 => Expm1;
+        /// Sine. In f32, angles beyond 1e15 give NaN: neighbouring numbers there are many turns apart.
+        sin => Sin;
+        /// Cosine; see [`sin`](Self::sin).
+        cos => Cos;
+        /// Arctangent.
+        atan => Atan;
         /// `1 / (1 + e⁻ˣ)`
         sigmoid => Sigmoid;
         /// `log(1 + eˣ)`, without overflow.
         softplus => Softplus;
         /// Hyperbolic tangent.
         tanh => Tanh;
+        /// The error function.
+        erf => Erf;
+        /// `1 - erf x`, accurate in its tail.
+        erfc => Erfc;
+        /// Logarithm of the standard normal distribution function, `log Φ(x)`, accurate in both tails.
+        log_normal_cdf => LogNormalCdf;
+        /// `φ(x) / Φ(x)`, the derivative of [`log_normal_cdf`](Self::log_normal_cdf): the inverse Mills ratio at `-x`.
+        inverse_mills => InverseMills;
         /// `log Γ(x)` for `x ≥ 0`, NaN below. Its error is absolute near the zeros 1 and 2.
         lgamma => Lgamma;
     }
@@ -124,6 +140,51 @@ impl<'g> Expr<'g> {
     /// `x²`
     pub fn square(self) -> Self {
         self * self
+    }
+
+    /// `xⁿ` for any `x`, by products; `1/x⁻ⁿ` for negative `n`.
+    pub fn powi(self, n: i32) -> Self {
+        if n < 0 {
+            return self.power(n.unsigned_abs()).reciprocal();
+        }
+        self.power(n.unsigned_abs())
+    }
+
+    /// By squaring, so that the largest exponent takes 62 products.
+    fn power(self, n: u32) -> Self {
+        match n {
+            0 => self.graph.constant(1.0).broadcast_to(self.shape()),
+            1 => self,
+            n if n.is_multiple_of(2) => self.power(n / 2).square(),
+            n => self * self.power(n - 1),
+        }
+    }
+
+    /// `xᵖ` for a number `p`: for any `x` where `p` is an integer ([`powi`](Self::powi)), else for `x ≥ 0` and NaN below.
+    pub fn powf(self, p: f64) -> Self {
+        if p.fract() == 0.0 && p.abs() <= f64::from(i32::MAX) {
+            return self.powi(p as i32);
+        }
+        if p == 0.5 {
+            return self.sqrt();
+        }
+        self.binary(Binary::Pow, self.graph.constant(p))
+    }
+
+    /// `self` to the power of `other`, for `self ≥ 0`; NaN below, except where `other` is an integer known now, as in
+    /// [`powf`](Self::powf).
+    #[track_caller]
+    pub fn pow(self, other: impl Operand<'g>) -> Self {
+        let other = other.expr(self.graph);
+        match other.as_constant() {
+            Some(p) => self.powf(p),
+            None => self.binary(Binary::Pow, other),
+        }
+    }
+
+    /// The standard normal distribution function, `Φ(x)`, accurate in its left tail.
+    pub fn normal_cdf(self) -> Self {
+        0.5 * (-std::f64::consts::FRAC_1_SQRT_2 * self).erfc()
     }
 
     /// `max(x, 0)`, with derivative 0 at 0.

@@ -1,6 +1,7 @@
 //! Differentiate expressions into expressions, by one rule per operation.
 
 use std::collections::HashMap;
+use std::f64::consts::FRAC_2_SQRT_PI;
 
 use crate::error::ShapeError;
 use crate::expr::Expr;
@@ -148,9 +149,17 @@ fn unary_rule<'g>(f: Unary, x: Expr<'g>, y: Expr<'g>, adjoint: Expr<'g>) -> Expr
         Unary::Exp => adjoint * y,
         Unary::Log => adjoint / x,
         Unary::Log1p => adjoint / (1.0 + x),
+        Unary::Expm1 => adjoint * x.exp(),
+        Unary::Sin => adjoint * x.cos(),
+        Unary::Cos => -(adjoint * x.sin()),
+        Unary::Atan => adjoint / (1.0 + x.square()),
         Unary::Sigmoid => adjoint * (y * (1.0 - y)),
         Unary::Softplus => adjoint * x.sigmoid(),
         Unary::Tanh => adjoint * (1.0 - y.square()),
+        Unary::Erf => adjoint * (FRAC_2_SQRT_PI * (-x.square()).exp()),
+        Unary::Erfc => -(adjoint * (FRAC_2_SQRT_PI * (-x.square()).exp())),
+        Unary::LogNormalCdf => adjoint * x.inverse_mills(),
+        Unary::InverseMills => -(adjoint * (y * (x + y))),
         Unary::Lgamma => adjoint * x.digamma(),
         Unary::Polygamma(order) => adjoint * x.polygamma(order + 1),
         Unary::Broadcast => adjoint,
@@ -166,6 +175,9 @@ fn binary_rule<'g>(f: Binary, y: Expr<'g>, i: usize, adjoint: Expr<'g>) -> Optio
         (Binary::Mul, _) => adjoint * a,
         (Binary::Div, 0) => adjoint / b,
         (Binary::Div, _) => -(adjoint * (y / b)),
+        (Binary::Pow, 0) => adjoint * (b * a.pow(b - 1.0)),
+        // A power of 0 does not change with its exponent, though log 0 is infinite.
+        (Binary::Pow, _) => adjoint * (y * a.greater(0.0).select(a, 1.0).log()),
         // Equal arguments give their derivative to the second, so that relu has slope 0 at 0.
         (Binary::Max, 0) => b.less(a).select(adjoint, 0.0),
         (Binary::Max, _) => b.less(a).select(0.0, adjoint),

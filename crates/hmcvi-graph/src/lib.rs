@@ -58,12 +58,14 @@ mod cpu;
 #[allow(unsafe_code, reason = "the driver is called through its C interface")]
 pub mod cuda;
 mod data;
+mod elementary;
 mod error;
 mod expr;
 mod gamma;
 mod grad;
 mod graph;
 mod half;
+mod normal;
 mod op;
 mod plan;
 pub mod random;

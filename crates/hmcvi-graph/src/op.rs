@@ -13,9 +13,20 @@ pub(crate) enum Unary {
     Exp,
     Log,
     Log1p,
+    Expm1,
+    Sin,
+    Cos,
+    Atan,
     Sigmoid,
     Softplus,
     Tanh,
+    Erf,
+    /// `1 - erf x`
+    Erfc,
+    /// `log Φ(x)`
+    LogNormalCdf,
+    /// `φ(x) / Φ(x)`, the derivative of `log Φ`.
+    InverseMills,
     /// `log Γ`
     Lgamma,
     /// The derivative of this order of digamma, which is that of `log Γ`.
@@ -31,6 +42,8 @@ pub(crate) enum Binary {
     Sub,
     Mul,
     Div,
+    /// `aᵇ` for `a ≥ 0`
+    Pow,
     Min,
     Max,
     Less,
@@ -135,9 +148,17 @@ impl Unary {
             Unary::Exp => "exp",
             Unary::Log => "log",
             Unary::Log1p => "log1p",
+            Unary::Expm1 => "expm1",
+            Unary::Sin => "sin",
+            Unary::Cos => "cos",
+            Unary::Atan => "atan",
             Unary::Sigmoid => "sigmoid",
             Unary::Softplus => "softplus",
             Unary::Tanh => "tanh",
+            Unary::Erf => "erf",
+            Unary::Erfc => "erfc",
+            Unary::LogNormalCdf => "log_normal_cdf",
+            Unary::InverseMills => "inverse_mills",
             Unary::Lgamma => "lgamma",
             Unary::Polygamma(_) => "polygamma",
             Unary::Broadcast => "broadcast",
@@ -146,8 +167,7 @@ impl Unary {
 
     /// Whether computing it again costs much more than reading it from memory.
     pub(crate) fn is_expensive(self) -> bool {
-        use Unary::*;
-        matches!(self, Exp | Log | Log1p | Sigmoid | Softplus | Tanh | Lgamma | Polygamma(_))
+        !matches!(self, Unary::Neg | Unary::Abs | Unary::Sqrt | Unary::Broadcast)
     }
 }
 
@@ -158,12 +178,18 @@ impl Binary {
             Binary::Sub => "sub",
             Binary::Mul => "mul",
             Binary::Div => "div",
+            Binary::Pow => "pow",
             Binary::Min => "min",
             Binary::Max => "max",
             Binary::Less => "less",
             Binary::LessEqual => "less_equal",
             Binary::Equal => "equal",
         }
+    }
+
+    /// Whether computing it again costs much more than reading it from memory.
+    pub(crate) fn is_expensive(self) -> bool {
+        self == Binary::Pow
     }
 
     pub(crate) fn is_commutative(self) -> bool {

@@ -4,15 +4,16 @@
 //! becomes SIMD code for whatever instruction set it is compiled for, with the same bits on each.
 //! Largest errors, measured over a sweep of their domains in `tests/numerics.rs`: `exp`, `log`, `log1p`,
 //! `sigmoid`, `softplus` and `tanh` at most 4 units in the last place. f64 is for checks and takes
-//! the standard library's functions. Log Γ and its derivatives are in [`gamma`], the same for both.
+//! the standard library's functions. Log Γ and its derivatives are in [`gamma`], those of the normal distribution in [`normal`], the same for both;
+//! the f32 functions of [`elementary`] calculate in f64 where f32 would lose digits.
 
 use std::fmt::{Debug, Display};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use pulp::Simd;
 
-use crate::gamma;
 use crate::op::{Binary, Unary};
+use crate::{elementary, gamma, normal};
 
 /// A floating-point type that programs run in: `f32` or `f64`.
 pub trait Real:
@@ -55,12 +56,30 @@ pub trait Real:
     fn log(self) -> Self;
     /// `log(1 + x)`
     fn log1p(self) -> Self;
+    /// `eˣ - 1`
+    fn expm1(self) -> Self;
+    /// Sine; of f32 beyond 1e15, where nothing of an angle is left, NaN.
+    fn sin(self) -> Self;
+    /// Cosine; see [`Real::sin`].
+    fn cos(self) -> Self;
+    /// Arctangent.
+    fn atan(self) -> Self;
+    /// `xʸ` for `x ≥ 0`, NaN below; 1 where `y` is 0.
+    fn pow(self, y: Self) -> Self;
     /// `1 / (1 + e⁻ˣ)`
     fn sigmoid(self) -> Self;
     /// `log(1 + eˣ)`
     fn softplus(self) -> Self;
     /// Hyperbolic tangent.
     fn tanh(self) -> Self;
+    /// The error function.
+    fn erf(self) -> Self;
+    /// `1 - erf x`, accurate in its tail.
+    fn erfc(self) -> Self;
+    /// Logarithm of the normal distribution function, `log Φ(x)`.
+    fn log_normal_cdf(self) -> Self;
+    /// `φ(x) / Φ(x)`, the derivative of `log Φ`.
+    fn inverse_mills(self) -> Self;
     /// `log Γ(x)`; NaN below 0.
     fn lgamma(self) -> Self;
     /// The derivative of order `order` of digamma, the derivative of `log Γ`; NaN below 0.
@@ -123,9 +142,17 @@ pub(crate) fn unary<T: Real>(f: Unary, x: T) -> T {
         Unary::Exp => x.exp(),
         Unary::Log => x.log(),
         Unary::Log1p => x.log1p(),
+        Unary::Expm1 => x.expm1(),
+        Unary::Sin => x.sin(),
+        Unary::Cos => x.cos(),
+        Unary::Atan => x.atan(),
         Unary::Sigmoid => x.sigmoid(),
         Unary::Softplus => x.softplus(),
         Unary::Tanh => x.tanh(),
+        Unary::Erf => x.erf(),
+        Unary::Erfc => x.erfc(),
+        Unary::LogNormalCdf => x.log_normal_cdf(),
+        Unary::InverseMills => x.inverse_mills(),
         Unary::Lgamma => x.lgamma(),
         Unary::Polygamma(order) => x.polygamma(order),
         Unary::Broadcast => x,
@@ -142,6 +169,7 @@ pub(crate) fn binary<T: Real>(f: Binary, a: T, b: T) -> T {
         Binary::Sub => a - b,
         Binary::Mul => a * b,
         Binary::Div => a / b,
+        Binary::Pow => a.pow(b),
         Binary::Min => {
             if (a < b) | (a != a) {
                 a
@@ -220,6 +248,13 @@ fn exp_f32(argument: f32) -> f32 {
 /// Exponential of a number that is at most 89.
 #[inline(always)]
 fn exp_below_89(argument: f32) -> f32 {
+    let (p, half, rest) = exp_parts(argument);
+    (p + 1.0) * power_of_two(half) * power_of_two(rest)
+}
+
+/// `(p, i, j)` with `eˣ = (1 + p) 2ⁱ 2ʲ`. In two steps subnormal results and the overflow to infinity come out right.
+#[inline(always)]
+fn exp_parts(argument: f32) -> (f32, i32, i32) {
     // Beyond this the result is 0.
     let x = if argument < -104.0 { -104.0 } else { argument };
     // Adding 1.5·2^23 rounds to an integer and leaves it in the low bits.
@@ -230,10 +265,17 @@ fn exp_below_89(argument: f32) -> f32 {
     let r = n.mul_add(-LN2_LOW, n.mul_add(-LN2_HIGH, x));
     // eʳ = 1 + r + r²Q(r); Q fitted for least relative error, 3.1e-9.
     let q = polynomial(r, [4.999_999_3e-1, 1.666_652e-1, 4.166_839e-2, 8.368_745e-3, 1.381_454e-3]);
-    let p = (r * r).mul_add(q, r) + 1.0;
-    // In two steps, so that subnormal results and the overflow to infinity come out right.
     let half = i >> 1;
-    p * power_of_two(half) * power_of_two(i.wrapping_sub(half))
+    ((r * r).mul_add(q, r), half, i.wrapping_sub(half))
+}
+
+/// `eˣ - 1`
+#[inline(always)]
+fn expm1_f32(argument: f32) -> f32 {
+    let (p, i, j) = exp_parts(if argument > 89.0 { 89.0 } else { argument });
+    // (p 2ⁱ + 2ⁱ - 2⁻ʲ) 2ʲ: near 0, where i and j are 0, this is p itself.
+    let y = p.mul_add(power_of_two(i), power_of_two(i) - power_of_two(j.wrapping_neg()));
+    y * power_of_two(j)
 }
 
 /// Natural logarithm of any number.
@@ -299,6 +341,26 @@ impl Real for f32 {
         if u == 1.0 { self } else { y }
     }
     #[inline(always)]
+    fn expm1(self) -> f32 {
+        expm1_f32(self)
+    }
+    #[inline(always)]
+    fn sin(self) -> f32 {
+        elementary::sin(self)
+    }
+    #[inline(always)]
+    fn cos(self) -> f32 {
+        elementary::cos(self)
+    }
+    #[inline(always)]
+    fn atan(self) -> f32 {
+        elementary::atan(self)
+    }
+    #[inline(always)]
+    fn pow(self, y: f32) -> f32 {
+        elementary::pow(self, y)
+    }
+    #[inline(always)]
     fn sigmoid(self) -> f32 {
         let e = exp_below_89(-self.abs());
         let r = 1.0 / (1.0 + e);
@@ -336,6 +398,22 @@ impl Real for f32 {
         let large = 1.0 - 2.0 / (exp_f32(2.0 * x) + 1.0);
         let large = large.copysign(self);
         if x < 0.625 { small } else { large }
+    }
+    #[inline(always)]
+    fn erf(self) -> f32 {
+        normal::erf(self)
+    }
+    #[inline(always)]
+    fn erfc(self) -> f32 {
+        normal::erfc(self)
+    }
+    #[inline(always)]
+    fn log_normal_cdf(self) -> f32 {
+        normal::log_normal_cdf(self)
+    }
+    #[inline(always)]
+    fn inverse_mills(self) -> f32 {
+        normal::inverse_mills(self)
     }
     #[inline(always)]
     fn lgamma(self) -> f32 {
@@ -411,6 +489,26 @@ impl Real for f64 {
         f64::ln_1p(self)
     }
     #[inline(always)]
+    fn expm1(self) -> f64 {
+        f64::exp_m1(self)
+    }
+    #[inline(always)]
+    fn sin(self) -> f64 {
+        f64::sin(self)
+    }
+    #[inline(always)]
+    fn cos(self) -> f64 {
+        f64::cos(self)
+    }
+    #[inline(always)]
+    fn atan(self) -> f64 {
+        f64::atan(self)
+    }
+    #[inline(always)]
+    fn pow(self, y: f64) -> f64 {
+        if (self >= 0.0) | (y == 0.0) { f64::abs(self).powf(y) } else { f64::NAN }
+    }
+    #[inline(always)]
     fn sigmoid(self) -> f64 {
         let e = (-f64::abs(self)).exp();
         let r = 1.0 / (1.0 + e);
@@ -423,6 +521,22 @@ impl Real for f64 {
     #[inline(always)]
     fn tanh(self) -> f64 {
         f64::tanh(self)
+    }
+    #[inline(always)]
+    fn erf(self) -> f64 {
+        normal::erf(self)
+    }
+    #[inline(always)]
+    fn erfc(self) -> f64 {
+        normal::erfc(self)
+    }
+    #[inline(always)]
+    fn log_normal_cdf(self) -> f64 {
+        normal::log_normal_cdf(self)
+    }
+    #[inline(always)]
+    fn inverse_mills(self) -> f64 {
+        normal::inverse_mills(self)
     }
     #[inline(always)]
     fn lgamma(self) -> f64 {

@@ -234,6 +234,31 @@ fn log_gamma_and_its_derivatives_are_those_of_the_cpu() {
 }
 
 #[test]
+fn functions_of_the_normal_distribution_angles_and_powers_are_those_of_the_cpu() {
+    let Some(device) = card() else { return };
+    let graph = Graph::new();
+    let mut point = Point::<f64>::new(70);
+    let x = point.input(&graph, "x", Shape::batch(33), Draws(5).vector(70 * 33, -9.0, 9.0));
+    let y = point.input(&graph, "y", Shape::batch(33), Draws(6).vector(70 * 33, 0.1, 4.0));
+    // Tails are compared by their logarithms.
+    let values = [
+        x.erf(),
+        x.erfc().log(),
+        x.log_normal_cdf(),
+        (-x.log_normal_cdf()).log(),
+        x.inverse_mills().log(),
+        x.sin(),
+        (100.0 * x).cos(),
+        x.atan(),
+        x.expm1() / y.exp(),
+        y.pow(0.5 * x),
+    ];
+    for division in DIVISIONS {
+        compare(&device, &values, &point, &exact(70, division), "functions");
+    }
+}
+
+#[test]
 fn values_and_sparse_values_are_gathered_as_on_the_cpu() {
     let Some(device) = card() else { return };
     let (rows, points, cols) = (37, 20, 45);
@@ -300,6 +325,15 @@ fn what_is_not_a_number_is_treated_as_on_the_cpu() {
         a.log1p(),
         a.sqrt(),
         a.abs(),
+        a.expm1(),
+        a.sin(),
+        a.cos(),
+        a.atan(),
+        a.pow(b),
+        a.erf(),
+        a.erfc(),
+        a.log_normal_cdf(),
+        a.inverse_mills(),
         a.lgamma(),
         a.digamma(),
         a.polygamma(1),

@@ -31,6 +31,10 @@ fn functions_come_with_the_programs_that_use_them() {
     check(x.log(), &["= f_log("], &[definition, "struct Table"]);
     check(x.lgamma(), &[definition, "= f_lgamma("], &["struct Table"]);
     check(x.polygamma(2).sum_cols(), &[definition, "= f_polygamma<2>("], &[]);
+    let (normal, power) = ("float f_log_normal_cdf(float x)", "float f_pow(float x, float y)");
+    check(x.log(), &[], &[normal, power]);
+    check(x.log_normal_cdf(), &[normal, "= f_log_normal_cdf("], &[definition]);
+    check(x.abs().pow(x), &[power, "= f_pow("], &[definition]);
     // In fixed stages, too.
     check(p.digamma().sum(), &[definition, "= f_polygamma<0>("], &[]);
     let second = graph.row_grad(graph.row_grad(x.lgamma().sum_cols(), x).sum_cols(), x);

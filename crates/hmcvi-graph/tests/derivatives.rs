@@ -136,6 +136,17 @@ operations! {
     softplus: check_unary(ANY, |x| x.softplus());
     log_sigmoid: check_unary(ANY, |x| x.log_sigmoid());
     tanh: check_unary(ANY, |x| x.tanh());
+    expm1: check_unary(ANY, |x| x.expm1());
+    sin: check_unary(ANY, |x| (2.0 * x).sin());
+    cos: check_unary(ANY, |x| (2.0 * x).cos());
+    atan: check_unary(ANY, |x| x.atan());
+    erf: check_unary(ANY, |x| x.erf());
+    erfc: check_unary(ANY, |x| x.erfc());
+    normal_cdf: check_unary(ANY, |x| x.normal_cdf());
+    log_normal_cdf: check_unary(ANY, |x| (3.0 * x).log_normal_cdf());
+    inverse_mills: check_unary(ANY, |x| (3.0 * x).inverse_mills());
+    powi: check_unary(NOT_ZERO, |x| 0.1 * x.powi(5) + x.powi(-2));
+    powf: check_unary(POSITIVE, |x| x.powf(2.7) + x.powf(-0.4));
     lgamma: check_unary(POSITIVE, |x| x.lgamma());
     digamma: check_unary(POSITIVE, |x| x.digamma());
     trigamma: check_unary(POSITIVE, |x| x.polygamma(1) * 0.1);
@@ -147,6 +158,7 @@ operations! {
     is_finite: check_unary(ANY, |x| x.is_finite() + x);
 
     add: check_binary(ANY, ANY, |a, b| a + b);
+    pow: check_binary(POSITIVE, ANY, |a, b| a.pow(b));
     sub: check_binary(ANY, ANY, |a, b| a - b);
     mul: check_binary(ANY, ANY, |a, b| a * b);
     div: check_binary(ANY, NOT_ZERO, |a, b| a / b);

@@ -15,7 +15,8 @@ pub(super) unsafe fn apply_unary<T: Real>(f: Unary, len: usize, a: *const T, to:
     }
     // The first orders are compiled on their own: their loops are unrolled and become vector code.
     cases!(
-        Neg Abs Sqrt Exp Log Log1p Sigmoid Softplus Tanh Lgamma Broadcast
+        Neg Abs Sqrt Exp Log Log1p Expm1 Sin Cos Atan Sigmoid Softplus Tanh Erf Erfc LogNormalCdf InverseMills
+        Lgamma Broadcast
         Polygamma(0 => 0) Polygamma(1 => 1) Polygamma(2 => 2) Polygamma(3 => 3) Polygamma(order => order)
     )
 }
@@ -28,7 +29,7 @@ pub(super) unsafe fn apply_binary<T: Real>(f: Binary, len: usize, a: *const T, b
             Binary::$name => unsafe { map2(len, a, b, to, #[inline(always)] |x, y| binary(Binary::$name, x, y)) },
         )* } };
     }
-    cases!(Add Sub Mul Div Min Max Less LessEqual Equal)
+    cases!(Add Sub Mul Div Pow Min Max Less LessEqual Equal)
 }
 
 /// Values that are loaded, computed and stored together: loops over them become vector code, and

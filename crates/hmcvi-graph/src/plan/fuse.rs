@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::stages::is_given;
 use crate::graph::{Node, NodeId};
-use crate::op::{Op, Unary};
+use crate::op::Op;
 use crate::shape::Shape;
 
 /// Computing up to this many cheap operations again costs less than a pass through memory.
@@ -275,7 +275,8 @@ impl Demand {
 
 fn is_expensive(op: &Op) -> bool {
     match op {
-        Op::Unary(f) => f.is_expensive() && *f != Unary::Broadcast,
+        Op::Unary(f) => f.is_expensive(),
+        Op::Binary(f) => f.is_expensive(),
         Op::Draw(..) | Op::Gather { .. } => true,
         _ => false,
     }

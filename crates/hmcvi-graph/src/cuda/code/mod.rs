@@ -16,7 +16,7 @@ mod sums;
 use self::functions::Functions;
 use super::layout::{Bases, RUN_WORDS, Tiling};
 use crate::data::DataKind;
-use crate::op::Unary;
+use crate::op::{Binary, Unary};
 use crate::plan::{Instruction, Plan, Stage};
 
 /// Blocks of a launch.
@@ -66,11 +66,26 @@ struct Writer<'p> {
     steps: Vec<String>,
 }
 
-/// Whether a plan needs log Γ or one of its derivatives.
-fn uses_gamma(plan: &Plan) -> bool {
-    plan.groups()
-        .flat_map(|group| &group.instructions)
-        .any(|instruction| matches!(instruction, Instruction::Unary(Unary::Lgamma | Unary::Polygamma(_), _)))
+/// Whether a plan has such an instruction.
+fn uses(plan: &Plan, is_one: fn(&Instruction) -> bool) -> bool {
+    plan.groups().flat_map(|group| &group.instructions).any(is_one)
+}
+
+/// Log Γ and its derivatives.
+fn is_gamma(instruction: &Instruction) -> bool {
+    matches!(instruction, Instruction::Unary(Unary::Lgamma | Unary::Polygamma(_), _))
+}
+
+/// Functions of the normal distribution, of angles and of powers.
+fn is_other_function(instruction: &Instruction) -> bool {
+    use Unary::{Atan, Cos, Erf, Erfc, Expm1, InverseMills, LogNormalCdf, Sin};
+    match instruction {
+        Instruction::Unary(f, _) => {
+            matches!(f, Atan | Cos | Erf | Erfc | Expm1 | InverseMills | LogNormalCdf | Sin)
+        }
+        Instruction::Binary(f, ..) => *f == Binary::Pow,
+        Instruction::Select(..) => false,
+    }
 }
 
 /// Writes the kernels of a plan.
@@ -117,8 +132,11 @@ impl<'p> Writer<'p> {
     fn source(&self) -> String {
         let mut source = self.constants();
         source.push_str(include_str!("../kernels/common.cu"));
-        if uses_gamma(self.plan) {
+        if uses(self.plan, is_gamma) {
             source.push_str(include_str!("../kernels/gamma.cu"));
+        }
+        if uses(self.plan, is_other_function) {
+            source.push_str(include_str!("../kernels/functions.cu"));
         }
         if self.plan.data.iter().any(|data| data.kind == DataKind::Values) {
             source.push_str(include_str!("../kernels/table.cu"));
