@@ -7,6 +7,7 @@ use crate::error::ShapeError;
 use crate::expr::Expr;
 use crate::graph::{Graph, NodeId};
 use crate::op::{Binary, Op, Transpose, Unary};
+use crate::rowwise::RowOp;
 use crate::shape::{Rows, Shape};
 
 impl Graph {
@@ -130,6 +131,7 @@ fn rule<'g>(y: Expr<'g>, i: usize, adjoint: Expr<'g>) -> Option<Expr<'g>> {
             let start = (0..i).map(|k| y.arg(k).shape().fixed_rows()).sum();
             adjoint.slice_rows(start, x.shape().fixed_rows())
         }
+        Op::Rowwise(op) => row_rule(&op, y, i, adjoint),
         Op::StopGradient => return None,
         Op::Input(_)
         | Op::Parameter(_)
@@ -139,6 +141,43 @@ fn rule<'g>(y: Expr<'g>, i: usize, adjoint: Expr<'g>) -> Option<Expr<'g>> {
         | Op::BatchSize
         | Op::Draw(..) => return None,
     })
+}
+
+fn row_rule<'g>(op: &RowOp, y: Expr<'g>, i: usize, adjoint: Expr<'g>) -> Expr<'g> {
+    let x = y.arg(i);
+    match *op {
+        RowOp::Gather(ref list) => adjoint.segment_sum_list(list.clone(), x.cols()),
+        RowOp::SegmentSum(ref list) => adjoint.gather_list(list.clone()),
+        RowOp::Cumsum { reverse: false } => adjoint.reverse_cumsum_cols(),
+        RowOp::Cumsum { reverse: true } => adjoint.cumsum_cols(),
+        RowOp::LogSumExp { group } => adjoint.repeat_cols(group) * (x - y.repeat_cols(group)).exp(),
+        // With P the lower triangle of LᵀL̄, its diagonal halved, and S = L⁻ᵀ P L⁻¹: what is below the diagonal of A
+        // counts for both of its places.
+        RowOp::Cholesky { n } => {
+            let p = y.row_product(adjoint, [n, n, n], [true, false]).lower_triangle(n, 0.5);
+            let left = y.triangular_solve(p, n, true).row_transpose(n, n);
+            let s = y.triangular_solve(left, n, true);
+            (s + s.row_transpose(n, n)).lower_triangle(n, 0.5)
+        }
+        // X = L⁻¹B gives B̄ = L⁻ᵀX̄ and L̄ = -B̄Xᵀ; X = L⁻ᵀB gives B̄ = L⁻¹X̄ and L̄ = -XB̄ᵀ.
+        RowOp::Solve { n, cols, transposed } => {
+            let of_b = y.arg(0).triangular_solve(adjoint, n, !transposed);
+            if i == 1 {
+                return of_b;
+            }
+            let (left, right) = if transposed { (y, of_b) } else { (of_b, y) };
+            -left.row_product(right, [n, cols, n], [false, true]).lower_triangle(n, 1.0)
+        }
+        RowOp::Product { rows: n, depth: m, cols: k, transposed: [left, right] } => {
+            let other = y.arg(1 - i);
+            match (i, if i == 0 { left } else { right }) {
+                (0, false) => adjoint.row_product(other, [n, k, m], [false, !right]),
+                (0, true) => other.row_product(adjoint, [m, k, n], [right, true]),
+                (_, false) => other.row_product(adjoint, [m, n, k], [!left, false]),
+                (_, true) => adjoint.row_product(other, [k, n, m], [true, left]),
+            }
+        }
+    }
 }
 
 fn unary_rule<'g>(f: Unary, x: Expr<'g>, y: Expr<'g>, adjoint: Expr<'g>) -> Expr<'g> {

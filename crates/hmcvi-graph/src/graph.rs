@@ -1,7 +1,7 @@
 //! Hold expressions as nodes of an arena, each distinct expression once.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,6 +10,7 @@ use crate::data::DataKind;
 use crate::error::ShapeError;
 use crate::expr::Expr;
 use crate::op::{Draw, Op};
+use crate::rowwise::Columns;
 use crate::shape::{Rows, Shape};
 use crate::simplify;
 
@@ -42,6 +43,8 @@ struct Inner {
     names: HashMap<Arc<str>, NodeId>,
     /// The constants by a hash of what they are.
     known_constants: HashMap<u64, Vec<usize>>,
+    /// Lists of columns, each once.
+    lists: HashSet<Columns>,
     /// Random streams that were given out.
     streams: u16,
     /// What is wrong with an expression, by who noticed it first.
@@ -129,6 +132,17 @@ impl Graph {
             })
         };
         self.intern(Op::Constant(place), Vec::new(), shape)
+    }
+
+    /// A list of columns, kept once.
+    pub(crate) fn list(&self, list: Vec<u32>) -> Columns {
+        let mut inner = self.inner.borrow_mut();
+        if let Some(known) = inner.lists.get(&list[..]) {
+            return known.clone();
+        }
+        let list: Columns = list.into();
+        inner.lists.insert(list.clone());
+        list
     }
 
     /// The number of rows of the batch, for means: `x.sum_rows() / graph.batch_size()`.

@@ -49,6 +49,7 @@
 //! How expressions become a program is described in `docs/engine.md` of the repository.
 #![deny(unsafe_code)]
 
+mod columns;
 #[allow(
     unsafe_code,
     reason = "tiles and tables are reached through pointers by threads that share no part of them"
@@ -65,11 +66,13 @@ mod gamma;
 mod grad;
 mod graph;
 mod half;
+mod matrices;
 mod normal;
 mod op;
 mod plan;
 pub mod random;
 mod real;
+mod rowwise;
 mod safetensors;
 mod shape;
 mod simplify;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::data::DataKind;
+use crate::rowwise::RowOp;
 
 /// Element-wise functions of one argument.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -102,6 +103,7 @@ pub(crate) enum Op {
     SliceRows(usize),
     ConcatCols,
     ConcatRows,
+    Rowwise(RowOp),
     StopGradient,
 }
 
@@ -129,6 +131,7 @@ impl Op {
             Op::SliceRows(_) => "slice_rows",
             Op::ConcatCols => "concat_cols",
             Op::ConcatRows => "concat_rows",
+            Op::Rowwise(op) => op.name(),
             Op::StopGradient => "stop_gradient",
         }
     }

@@ -9,6 +9,7 @@ use crate::expr::Expr;
 use crate::graph::Graph;
 use crate::op::{Binary, Op, Transpose, Unary};
 use crate::real::{binary, unary};
+use crate::rowwise::{Columns, RowOp};
 use crate::shape::{Rows, Shape};
 
 /// A simpler expression of the same shape, if a rule applies.
@@ -23,6 +24,7 @@ pub(crate) fn rewrite<'g>(graph: &'g Graph, op: &Op, args: &[Expr<'g>], shape: S
         (Op::SliceRows(start), &[x]) => rewrite_slice(Axis::Rows, *start, x, shape),
         (Op::ConcatCols, parts) => rewrite_concat(Axis::Cols, parts),
         (Op::ConcatRows, parts) => rewrite_concat(Axis::Rows, parts),
+        (Op::Rowwise(op), args) => rewrite_rowwise(op, args, shape),
         (Op::StopGradient, &[x]) => is_leaf(x).then_some(x),
         _ => None,
     }
@@ -268,6 +270,51 @@ fn rewrite_sum<'g>(op: &Op, x: Expr<'g>, shape: Shape) -> Option<Expr<'g>> {
         },
     };
     one.then(|| (inner * count).broadcast_to(shape))
+}
+
+fn rewrite_rowwise<'g>(op: &RowOp, args: &[Expr<'g>], shape: Shape) -> Option<Expr<'g>> {
+    let graph = args[0].graph;
+    let is_zero = |(i, x): (usize, &Expr<'g>)| op.is_zero_with(i) && filled(*x) == Some(0.0);
+    if args.iter().enumerate().any(is_zero) {
+        return Some(constant(graph, 0.0, shape));
+    }
+    let x = args[0];
+    let simpler = match op {
+        RowOp::Gather(list) => rewrite_gather(list, x, shape),
+        RowOp::SegmentSum(list) if shape.cols == x.cols() && counts_from(list) == Some(0) => Some(x),
+        RowOp::SegmentSum(_) if shape.cols == 1 => Some(x.sum_cols()),
+        RowOp::Cumsum { .. } | RowOp::LogSumExp { .. } if x.cols() == 1 => Some(x),
+        RowOp::LogSumExp { group: 1 } => Some(x),
+        RowOp::LogSumExp { .. } if shape.cols == 1 => Some(x.log_sum_exp()),
+        _ => None,
+    };
+    // Rows repeat by themselves, and where all do, so does the result.
+    simpler.or_else(|| {
+        let i = args.iter().position(|x| is_repeated_row(*x) && x.arg(0).cols() == x.cols())?;
+        let mut args = args.to_vec();
+        args[i] = args[i].arg(0);
+        Some(args[0].row_op(op.clone(), &args[1..], shape.cols).broadcast_to(shape))
+    })
+}
+
+fn rewrite_gather<'g>(list: &Columns, x: Expr<'g>, shape: Shape) -> Option<Expr<'g>> {
+    if x.cols() == 1 {
+        return Some(x.broadcast_to(shape));
+    }
+    if let Some(value) = filled(x) {
+        return Some(constant(x.graph, value, shape));
+    }
+    if let Some(start) = counts_from(list) {
+        return Some(x.slice_cols(start, shape.cols));
+    }
+    let Op::Rowwise(RowOp::Gather(inner)) = x.node().op else { return None };
+    let both = list.iter().map(|place| inner[*place as usize]).collect();
+    Some(x.arg(0).gather_list(x.graph.list(both)))
+}
+
+/// The first of consecutive numbers.
+fn counts_from(list: &[u32]) -> Option<usize> {
+    list.windows(2).all(|pair| pair[1] == pair[0] + 1).then_some(list[0] as usize)
 }
 
 /// Rows or columns, so that slices and concatenations share their rules.

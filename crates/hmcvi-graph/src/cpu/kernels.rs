@@ -5,14 +5,15 @@
 
 use pulp::Arch;
 
-use super::group;
 use super::matmul::{Accumulate, Lanes, Product};
+use super::{group, rowwise};
 
 /// Number types with compiled kernels.
 pub trait Kernels: Sized {
     /// Values in a vector of the instruction set found.
     fn lanes(arch: Arch) -> usize;
     fn run_group(arch: Arch, run: group::Run<'_, Self>);
+    fn run_rowwise(arch: Arch, run: rowwise::Run<'_, Self>);
     fn run_product(arch: Arch, product: Product<Self>);
     fn run_accumulate(arch: Arch, sum: Accumulate<'_, Self>);
 }
@@ -26,6 +27,10 @@ macro_rules! kernels {
             }
             #[inline(never)]
             fn run_group(arch: Arch, run: group::Run<'_, $real>) {
+                arch.dispatch(run);
+            }
+            #[inline(never)]
+            fn run_rowwise(arch: Arch, run: rowwise::Run<'_, $real>) {
                 arch.dispatch(run);
             }
             #[inline(never)]

@@ -13,6 +13,7 @@ mod matmul;
 mod memory;
 mod pool;
 mod prepare;
+mod rowwise;
 mod steps;
 
 use std::sync::Arc;
@@ -350,7 +351,7 @@ impl<T: Real> Executable<T> {
             let worker = unsafe { workers.get(worker) };
             match &wave.codes[*step] {
                 Some(code) => engine.group(code, &Frame::fixed(), rows.clone(), worker),
-                None => engine.fixed_product(&steps[*step], &Frame::fixed(), worker),
+                None => engine.fixed_step(&steps[*step], worker),
             }
         };
         if wave.is_parallel {

@@ -6,13 +6,14 @@ use pulp::Arch;
 
 use super::arena::Arena;
 use super::code::Code;
-use super::group;
 use super::matmul::{self, Accumulate, Product, SumTerm};
 use super::memory::{Frame, Memory};
 use super::prepare::PackTask;
+use super::{group, rowwise};
 use crate::op::Transpose;
-use crate::plan::{Pack, RowStage, Step, View};
+use crate::plan::{Pack, RowStage, Rowwise, Step, View};
 use crate::real::Real;
+use crate::shape::Rows;
 
 /// What all workers share.
 pub(super) struct Engine<T> {
@@ -76,6 +77,7 @@ impl<T: Real> Engine<T> {
                     };
                     T::run_product(self.arch, product);
                 }
+                (Step::Rowwise(step), _) => self.rowwise(step, frame, rows),
                 (Step::Accumulate { into, cols, terms }, _) => {
                     worker.terms.clear();
                     // SAFETY: the views have `rows` rows in this tile.
@@ -113,9 +115,17 @@ impl<T: Real> Engine<T> {
         T::run_group(self.arch, group::Run { code, memory, frame, rows, scratch, pointers });
     }
 
-    pub(super) fn fixed_product(&self, step: &Step, frame: &Frame<T>, worker: &mut Worker<T>) {
-        let Step::FixedProduct { transpose, a, b, out } = step else {
-            unreachable!("fixed stages have groups and products")
+    fn rowwise(&self, step: &Rowwise, frame: &Frame<T>, rows: usize) {
+        T::run_rowwise(self.arch, rowwise::Run { step, memory: &self.memory, frame, rows });
+    }
+
+    /// A step of a fixed stage that is no group.
+    pub(super) fn fixed_step(&self, step: &Step, worker: &mut Worker<T>) {
+        let frame = &Frame::fixed();
+        let (transpose, a, b, out) = match step {
+            Step::FixedProduct { transpose, a, b, out } => (transpose, a, b, out),
+            Step::Rowwise(step) => return self.rowwise(step, frame, fixed_rows(step)),
+            _ => unreachable!("fixed stages have groups, products and functions of rows"),
         };
         let ((a, a_size), (b, b_size)) = (*a, *b);
         // SAFETY: the plan gives the views their sizes; `sums` was sized for this step.
@@ -138,5 +148,12 @@ impl<T: Real> Engine<T> {
             let (rows, packed) = (a_size[0], scratch);
             T::run_product(self.arch, Product { rows, depth, cols, a: left, a_stride, packed, c, c_stride });
         }
+    }
+}
+
+fn fixed_rows(step: &Rowwise) -> usize {
+    match step.rows {
+        Rows::Fixed(rows) => rows,
+        Rows::Batch => unreachable!("rows of the batch are in row stages"),
     }
 }

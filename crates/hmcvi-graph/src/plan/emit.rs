@@ -6,10 +6,11 @@ use std::sync::Arc;
 use super::fuse::{self, FINAL, Fusion, Key, Members};
 use super::group::GroupBuilder;
 use super::stages::{Analysis, Summand, is_given};
-use super::{Base, Block, Group, Named, Pack, Root, Sink, Source, Step, Term, View};
+use super::{Base, Block, Group, Named, Pack, Root, Rowwise, Sink, Source, Step, Term, View};
 use crate::data::{DataKind, Gathered};
 use crate::graph::{Node, NodeId};
 use crate::op::{Op, Transpose};
+use crate::rowwise::RowOp;
 use crate::shape::Shape;
 
 /// Terms of a sum of products that are multiplied together: enough that the target is read and
@@ -310,6 +311,10 @@ impl<'a> Emitter<'a> {
                     let step = self.product(id, *transpose);
                     steps.push(((part(Shape::SCALAR), 0), step));
                 }
+                Op::Rowwise(op) => {
+                    let step = self.rowwise(id, op);
+                    steps.push(((part(Shape::SCALAR), 0), step));
+                }
                 other => unreachable!("{} is neither element-wise nor heavy", other.name()),
             }
         }
@@ -356,6 +361,18 @@ impl<'a> Emitter<'a> {
         }
         let size = |id: NodeId| [self.shape(id).fixed_rows(), self.shape(id).cols];
         Step::FixedProduct { transpose, a: (views.0, size(a)), b: (views.1, size(b)), out }
+    }
+
+    fn rowwise(&mut self, id: NodeId, op: &RowOp) -> Step {
+        let node = self.node(id);
+        let args = node.args.iter().map(|&arg| {
+            let (view, shape) = (self.view(arg), self.shape(arg));
+            let repeats = shape.rows != node.shape.rows;
+            (View { stride: if repeats { 0 } else { view.stride }, ..view }, shape.cols)
+        });
+        let args = args.collect();
+        let out = (self.keep(id), node.shape.cols);
+        Step::Rowwise(Rowwise { op: op.clone(), rows: node.shape.rows, args, out })
     }
 
     fn pack(&mut self, id: NodeId, transposed: bool) -> usize {

@@ -50,6 +50,9 @@ impl Program {
                                 cost.product_flop_per_row += 2 * (into.rows * cols * terms.len()) as u64;
                             }
                             Step::Group(group) => cost.element_ops_per_row += ops(group) as u64,
+                            Step::Rowwise(step) => {
+                                cost.element_ops_per_row += step.op.operations(step.args[0].1) as u64;
+                            }
                             Step::FixedProduct { .. } => {}
                         }
                     }
@@ -164,6 +167,11 @@ fn write_step(f: &mut fmt::Formatter<'_>, plan: &Plan, step: &Step, packs: &[[us
                 .collect();
             let flop = 2 * into.rows * cols * terms.len();
             writeln!(f, "  {} {}   {flop} FLOP per row", target(plan, *into), products.join(" + "))
+        }
+        Step::Rowwise(step) => {
+            let args: Vec<String> = step.args.iter().map(|(view, _)| name(plan, *view)).collect();
+            let (out, cols) = (name(plan, step.out.0), step.out.1);
+            writeln!(f, "  {out} = {}({})   [{}, {cols}]", step.op.name(), args.join(", "), step.rows)
         }
         Step::Group(group) => write_group(f, plan, group),
     }

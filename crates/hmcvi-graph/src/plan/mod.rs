@@ -21,7 +21,8 @@ use crate::error::CompileError;
 use crate::expr::Expr;
 use crate::graph::{Graph, Node, NodeId};
 use crate::op::{Binary, Draw, Op, Transpose, Unary};
-use crate::shape::Shape;
+use crate::rowwise::RowOp;
+use crate::shape::{Rows, Shape};
 
 /// What a program computes, before it is compiled. Made by [`Graph::program`].
 pub struct ProgramBuilder<'g> {
@@ -150,11 +151,14 @@ pub(crate) struct Plan {
 impl Plan {
     /// All groups of element-wise instructions.
     pub(crate) fn groups(&self) -> impl Iterator<Item = &Group> {
-        let steps = self.stages.iter().flat_map(|stage| match stage {
+        self.steps().filter_map(|step| if let Step::Group(group) = step { Some(group) } else { None })
+    }
+
+    pub(crate) fn steps(&self) -> impl Iterator<Item = &Step> {
+        self.stages.iter().flat_map(|stage| match stage {
             Stage::Fixed { waves } => waves.iter().flatten().collect::<Vec<_>>(),
             Stage::Rows(rows) => rows.steps.iter().collect(),
-        });
-        steps.filter_map(|step| if let Step::Group(group) = step { Some(group) } else { None })
+        })
     }
 }
 
@@ -239,12 +243,22 @@ pub(crate) enum Step {
         b: (View, [usize; 2]),
         out: View,
     },
+    Rowwise(Rowwise),
     /// Adds `Σ ± aᵀb` to rows of a target.
     Accumulate {
         into: Block,
         cols: usize,
         terms: Vec<Term>,
     },
+}
+
+/// A function of whole rows: its arguments and its result, each with its columns. Rows of an argument with stride 0 are
+/// all the same.
+pub(crate) struct Rowwise {
+    pub(crate) op: RowOp,
+    pub(crate) rows: Rows,
+    pub(crate) args: Vec<(View, usize)>,
+    pub(crate) out: (View, usize),
 }
 
 /// Rows of a target that a sum goes to.
@@ -364,6 +378,7 @@ impl Step {
                 .collect(),
             Step::Product { a, .. } => vec![*a],
             Step::FixedProduct { a, b, .. } => vec![a.0, b.0],
+            Step::Rowwise(step) => step.args.iter().map(|(view, _)| *view).collect(),
             Step::Accumulate { terms, .. } => terms.iter().flat_map(|t| [t.a, t.b]).collect(),
         }
     }
@@ -373,6 +388,7 @@ impl Step {
         match self {
             Step::Group(g) => g.sinks.iter().filter_map(|s| s.view()).collect(),
             Step::Product { out, .. } | Step::FixedProduct { out, .. } => vec![*out],
+            Step::Rowwise(step) => vec![step.out.0],
             Step::Accumulate { .. } => Vec::new(),
         }
     }

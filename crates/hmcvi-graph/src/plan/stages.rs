@@ -139,7 +139,7 @@ fn compact(nodes: &[Node], roots: &[Root]) -> (Vec<Node>, Vec<Root>) {
             new_id[id] = args[0];
             continue;
         }
-        if matches!(node.op, Op::MatMul(_) | Op::SliceCols(_) | Op::SliceRows(_)) {
+        if matches!(node.op, Op::MatMul(_) | Op::Rowwise(_) | Op::SliceCols(_) | Op::SliceRows(_)) {
             // These read matrices in memory, where a lone number has no place: copy it there.
             for arg in &mut args {
                 if matches!(kept[*arg as usize].op, Op::Scalar(_) | Op::BatchSize) {

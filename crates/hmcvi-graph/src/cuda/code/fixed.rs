@@ -37,6 +37,7 @@ impl Writer<'_> {
                 Step::FixedProduct { transpose, a, b, out } => {
                     others.push(self.fixed_product(*transpose, *a, *b, *out));
                 }
+                Step::Rowwise(step) => others.push(self.fixed_rowwise(step, THREADS)),
                 Step::Product { .. } | Step::Accumulate { .. } => unreachable!("steps of row stages"),
             }
         }
@@ -70,7 +71,7 @@ impl Writer<'_> {
         });
     }
 
-    fn address(&self, view: View) -> String {
+    pub(super) fn address(&self, view: View) -> String {
         let base = self.bases.of(view.base);
         format!("reinterpret_cast<float*>(table[{base}]) + {}", fixed_offset(self.plan, view))
     }

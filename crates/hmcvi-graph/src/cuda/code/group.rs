@@ -13,13 +13,13 @@ use crate::plan::{Base, Group, Sink, Source, Value, View};
 
 /// Pointers that a step is given, and the text that finds them.
 #[derive(Default)]
-struct Parameters {
-    text: String,
-    arguments: Vec<Argument>,
+pub(super) struct Parameters {
+    pub(super) text: String,
+    pub(super) arguments: Vec<Argument>,
 }
 
 impl Parameters {
-    fn add(&mut self, kind: &str, name: &str, argument: Argument) {
+    pub(super) fn add(&mut self, kind: &str, name: &str, argument: Argument) {
         let number = self.arguments.len();
         let _ = writeln!(self.text, "{kind} {name} = reinterpret_cast<{kind}>(ADDRESS({number}));");
         self.arguments.push(argument);

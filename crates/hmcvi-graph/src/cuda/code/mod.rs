@@ -11,13 +11,14 @@ mod group;
 mod hazards;
 mod kernel;
 mod rows;
+mod rowwise;
 mod sums;
 
 use self::functions::Functions;
 use super::layout::{Bases, RUN_WORDS, Tiling};
 use crate::data::DataKind;
 use crate::op::{Binary, Unary};
-use crate::plan::{Instruction, Plan, Stage};
+use crate::plan::{Instruction, Plan, Stage, Step};
 
 /// Blocks of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,6 +141,9 @@ impl<'p> Writer<'p> {
         }
         if self.plan.data.iter().any(|data| data.kind == DataKind::Values) {
             source.push_str(include_str!("../kernels/table.cu"));
+        }
+        if self.plan.steps().any(|step| matches!(step, Step::Rowwise(_))) {
+            source.push_str(include_str!("../kernels/rowwise.cu"));
         }
         source.push_str(include_str!("../kernels/rows.cu"));
         source.push_str(include_str!("../kernels/sums.cu"));

@@ -82,6 +82,7 @@ impl Writer<'_> {
                         calls.push(call);
                     }
                 }
+                Step::Rowwise(step) => calls.push(self.rowwise(step, &places)),
                 Step::Accumulate { .. } => {}
                 Step::FixedProduct { .. } => unreachable!("products of fixed matrices are in fixed stages"),
             }
