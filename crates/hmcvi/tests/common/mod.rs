@@ -3,6 +3,7 @@
 
 pub(crate) mod linear;
 pub(crate) mod model;
+pub(crate) mod principal;
 pub(crate) mod reference;
 
 use std::collections::BTreeMap;
