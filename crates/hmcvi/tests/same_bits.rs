@@ -15,12 +15,12 @@ use hmcvi::device::Device;
 use hmcvi::train::Trainer;
 use sha2::{Digest, Sha256};
 
-/// A hash of all tensors after one epoch of three updates, and the mean bounds of that epoch.
+/// A hash of all tensors after one epoch of five updates, and the mean bounds of that epoch.
 fn fingerprint(name: &str) -> String {
     let mut spec = preset(name).expect("a preset");
     (spec.train.batch, spec.train.epochs, spec.data.evaluation_draws) = (100, 1, 1);
     let mut trainer =
-        Trainer::new(&spec, part_of_the_data(250, 50), &Device::cpu(2), None).expect("training begins");
+        Trainer::new(&spec, part_of_the_data(500, 50), &Device::cpu(2), None).expect("training begins");
     let epoch = trainer.epoch(&mut ()).expect("it trains").expect("nobody stops it");
     let mut hash = Sha256::new();
     for (name, tensor) in trainer.store().expect("the tensors are there").iter() {
