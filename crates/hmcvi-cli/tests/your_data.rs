@@ -38,14 +38,14 @@ fn section(title: &str) -> String {
 /// The blocks of a section in one language, also those of a list, which are indented.
 fn blocks(section: &str, language: &str) -> Vec<String> {
     let (start, mut found, mut inside) = (format!("```{language}"), Vec::new(), false);
-    for line in section.lines().map(|line| line.strip_prefix("  ").filter(|_| !inside).unwrap_or(line)) {
+    for line in section.lines() {
         match (inside, line.trim()) {
             (false, trimmed) if trimmed == start => {
                 found.push(String::new());
                 inside = true;
             }
             (true, "```") => inside = false,
-            (true, _) => *found.last_mut().expect("a block") += &format!("{line}\n"),
+            (true, line) => *found.last_mut().expect("a block") += &format!("{line}\n"),
             _ => {}
         }
     }
@@ -72,7 +72,8 @@ fn compared(sandbox: &Sandbox, first: &str, second: &str) -> [Vec<[f64; 2]>; 3] 
         [-number("mean"), number("standard_error")]
     };
     let own = |run: &Value| ["bound", "log_likelihood"].map(|name| pair(&run[name])).to_vec();
-    let differences = ["bound_difference", "log_likelihood_difference"].map(|name| pair(&runs[1][name]["estimate"]));
+    let differences =
+        ["bound_difference", "log_likelihood_difference"].map(|name| pair(&runs[1][name]["estimate"]));
     [own(&runs[0]), own(&runs[1]), differences.to_vec()]
 }
 
@@ -93,7 +94,8 @@ fn shell(sandbox: &Sandbox, script: &str) -> (Option<i32>, String) {
         .env("HMCVI_CACHE", sandbox.path().join("cache"))
         .output()
         .expect("a shell");
-    let said = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+    let said =
+        [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
     // Where temporary folders are reached by a link, the program knows where it leads.
     let real = fs::canonicalize(sandbox.path()).expect("the folder");
     let said = said.replace(&real.display().to_string(), FOLDER);
@@ -111,7 +113,8 @@ fn runs_as_written(sandbox: &Sandbox, title: &str, run: &str, likelihood: &str) 
     }
     assert!(section.contains(&format!("`{likelihood}`")), "{title} does not name {likelihood}");
     for run in [format!("{run}-base"), format!("{run}-plain"), run.to_owned()] {
-        let config = fs::read_to_string(sandbox.path().join("runs").join(&run).join("config.toml")).expect("settings");
+        let config =
+            fs::read_to_string(sandbox.path().join("runs").join(&run).join("config.toml")).expect("settings");
         assert!(config.contains(&format!("likelihood = \"{likelihood}\"")), "{run}: {config}");
     }
     let expected = results(&section);

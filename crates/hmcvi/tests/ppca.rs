@@ -96,7 +96,8 @@ impl Measurements {
         let mut evaluator =
             BoundEvaluator::new(&problem, &drawn.observation(), &Device::cpu(1)).expect("it compiles");
         let mut one = |draw| {
-            let found = evaluator.run(store, &drawn, &rows(table.len()), 5, draw, |_| false).expect("it runs");
+            let found =
+                evaluator.run(store, &drawn, &rows(table.len()), 5, draw, |_| false).expect("it runs");
             assert_eq!(found.dropped.dropped, 0, "every row has a bound");
             found.bound
         };
@@ -148,7 +149,8 @@ fn reaches_the_maximum(measured: &Measurements, latent: usize, epochs: usize, dr
         .map(|bounds| bounds.iter().sum::<f64>() / bounds.len() as f64)
         .collect();
     let (bound, error) = mean_and_error(&means);
-    let found = format!("{latent}: maximum {maximum:.5}, evidence {evidence:.5}, bound {bound:.5} ± {error:.5}");
+    let found =
+        format!("{latent}: maximum {maximum:.5}, evidence {evidence:.5}, bound {bound:.5} ± {error:.5}");
     println!("{found}");
     // Single precision holds the parameters to about 1e-7 of their size.
     assert!(evidence <= maximum + 1e-6, "{found}");
@@ -193,8 +195,8 @@ fn fitted(measured: &Measurements, spec: &RunSpec, init: &Store<f32>) -> Store<f
     let x = table.values(0..table.len()).expect("all rows");
     let graph = Graph::new();
     let parameters = Rc::new(Parameters::new(&graph));
-    let draw = Problem::of_run(spec, table.columns())
-        .infer(&parameters, graph.batch_input("x", table.columns()));
+    let draw =
+        Problem::of_run(spec, table.columns()).infer(&parameters, graph.batch_input("x", table.columns()));
     let is_held = |name: &str| name.starts_with("decoder.") || name.starts_with("likelihood.");
     let free = parameters.all().into_iter().filter(|(name, _)| !is_held(name)).collect();
     let objective = Objective::new(&parameters, draw).learning(free);
@@ -255,7 +257,8 @@ fn hmc_steps_are_tighter(measured: &Measurements, latent: usize, draws: u64) {
         .iter()
         .map(|row| components.model(true).log_evidence(row) - measured.log_scales)
         .collect();
-    let paired = |a: &[f64], b: &[f64]| mean_and_error(&a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<_>>());
+    let paired =
+        |a: &[f64], b: &[f64]| mean_and_error(&a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<_>>());
     let (short, short_error) = paired(&evidence, &plain);
     let (rest, rest_error) = paired(&evidence, &chain);
     let (gain, gain_error) = paired(&chain, &plain);

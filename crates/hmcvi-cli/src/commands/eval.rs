@@ -29,13 +29,13 @@ pub(crate) struct Arguments {
     /// Use only the first N images or rows
     #[arg(long, value_name = "N", help_heading = WHAT)]
     limit: Option<usize>,
-    /// Fixed binarisations of each image [default: data.evaluation_draws]
+    /// Fixed binarisations of each image; rows of a table are taken once [default: data.evaluation_draws]
     #[arg(long, value_name = "N", help_heading = WHAT, value_parser = clap::value_parser!(u32).range(1..=1000))]
     draws: Option<u32>,
-    /// Chains per binarised image in the estimate of the bound
+    /// Chains per image or row in the estimate of the bound
     #[arg(long, value_name = "N", help_heading = WHAT, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     chain_draws: u32,
-    /// Importance samples per binarised image; 0 skips importance sampling [default: eval.importance_samples]
+    /// Importance samples per image or row; 0 skips importance sampling [default: eval.importance_samples]
     #[arg(long, value_name = "S", help_heading = IMPORTANCE)]
     samples: Option<usize>,
     /// Distribution to draw importance samples from
