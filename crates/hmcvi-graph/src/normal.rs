@@ -4,7 +4,7 @@
 //! All of them come from one fit of the scaled complement `eˣ² erfc x` for `x ≥ 0`: what it is scaled by is known
 //! exactly, so tails have the relative accuracy of the middle. Largest errors are measured in `tests/functions.rs`.
 
-use std::f64::consts::FRAC_1_SQRT_2;
+use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
 use crate::real::Real;
 
@@ -40,7 +40,7 @@ impl Fits for f32 {
     ];
     // 1.4e-9
     const NEAR: &'static [f64] =
-        &[1.128_379_1, -3.761_260_8e-1, 1.128_283_1e-1, -2.675_773_2e-2, 4.719_082_7e-3];
+        &[FRAC_2_SQRT_PI, -3.761_260_8e-1, 1.128_283_1e-1, -2.675_773_2e-2, 4.719_082_7e-3];
     const FAR: f64 = 15.0;
 }
 
@@ -75,7 +75,7 @@ impl Fits for f64 {
     ];
     // 4.1e-18
     const NEAR: &'static [f64] = &[
-        1.1283791670955126,
+        FRAC_2_SQRT_PI,
         -0.37612638903183476,
         0.11283791670925353,
         -0.026866170632887928,

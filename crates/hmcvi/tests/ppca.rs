@@ -151,7 +151,7 @@ fn reaches_the_maximum(measured: &Measurements, latent: usize, epochs: usize, dr
     let (bound, error) = mean_and_error(&means);
     let found =
         format!("{latent}: maximum {maximum:.5}, evidence {evidence:.5}, bound {bound:.5} ± {error:.5}");
-    println!("{found}");
+    eprintln!("{found}");
     // Single precision holds the parameters to about 1e-7 of their size.
     assert!(evidence <= maximum + 1e-6, "{found}");
     assert!(bound <= evidence + ERRORS * error, "{found}");
@@ -267,7 +267,7 @@ fn hmc_steps_are_tighter(measured: &Measurements, latent: usize, draws: u64) {
         "{latent}: without {short:.5} ± {short_error:.5} below the evidence, {least:.5} at best; with {rest:.5} ± \
          {rest_error:.5}; gain {gain:.5} ± {gain_error:.5}"
     );
-    println!("{found}");
+    eprintln!("{found}");
     // Without a chain, the best that a diagonal Gaussian can be, and no better.
     assert!(short >= least - ERRORS * short_error && short + ERRORS * short_error <= least + NEAR, "{found}");
     assert!(rest >= -ERRORS * rest_error, "{found}");
