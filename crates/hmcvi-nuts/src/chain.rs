@@ -105,10 +105,12 @@ impl<'r> Task<'r> {
     }
 
     fn sampler(&self, chain: usize) -> Result<NutsChain<'r>, NutsError> {
-        let mut settings = DiagNutsSettings::default();
-        settings.num_tune = self.warm_up() as u64;
-        settings.num_draws = self.nuts.draws as u64;
-        settings.maxdepth = self.nuts.max_depth;
+        let mut settings = DiagNutsSettings {
+            num_tune: self.warm_up() as u64,
+            num_draws: self.nuts.draws as u64,
+            maxdepth: self.nuts.max_depth,
+            ..DiagNutsSettings::default()
+        };
         settings.adapt_options.step_size_settings.target_accept = self.nuts.target_accept;
         let mut random = ChaCha8Rng::seed_from_u64(self.nuts.seed);
         random.set_stream(chain as u64);
