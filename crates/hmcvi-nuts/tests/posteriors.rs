@@ -142,6 +142,10 @@ fn eight_schools_have_the_posterior_of_the_reference_cold_and_warm() {
     let warm = run(&Nuts { seed: 6, target_accept: 0.95, ..Nuts::default() }, &bound, Some(&start));
     assert_converged(&warm.summary());
     assert_reference(&warm);
+    for (cold, warm) in summary.iter().zip(warm.summary()) {
+        let error = cold.mcse.zip(warm.mcse).map(|(cold, warm)| cold.hypot(warm)).expect("errors");
+        assert!((cold.mean - warm.mean).abs() < 4.0 * error, "{cold:?} {warm:?}");
+    }
     // A trajectory that fails now and then is no matter; one in a hundred would be.
     for sampled in [&cold, &warm] {
         assert!(sampled.divergences().iter().sum::<usize>() < 40, "{:?}", sampled.divergences());
