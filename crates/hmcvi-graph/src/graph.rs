@@ -253,6 +253,11 @@ impl Graph {
         self.inner.borrow().nodes[id as usize].shape
     }
 
+    /// Values of a matrix that is known now, by its place.
+    pub(crate) fn constant_values(&self, place: usize) -> Arc<[f64]> {
+        self.inner.borrow().constants[place].clone()
+    }
+
     /// Copies of all nodes and constants, for a compiler that outlives the graph.
     pub(crate) fn snapshot(&self) -> (Vec<Node>, Vec<Arc<[f64]>>) {
         let inner = self.inner.borrow();

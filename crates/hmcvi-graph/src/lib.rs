@@ -66,6 +66,7 @@ mod gamma;
 mod grad;
 mod graph;
 mod half;
+mod known;
 mod matrices;
 mod normal;
 mod op;
