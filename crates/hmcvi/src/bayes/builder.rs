@@ -193,11 +193,11 @@ impl<'g> Builder<'g> {
 
     /// Data that were seen, with the distribution that they come from.
     pub fn observe(&mut self, name: &str, distribution: Distribution<'g>, seen: Var<'g>) {
-        let dims = distribution.dims().and_then(|dims| match dims.meet(seen.dims()) {
-            Some(met) if met == seen.dims() => Ok(()),
-            _ => Err(format!("{} describes {dims}, but the data are {}", distribution.name(), seen.dims())),
-        });
-        if let Err(problem) = dims {
+        self.check(name);
+        if self.error.is_some() {
+            return;
+        }
+        if let Err(problem) = distribution.check(seen) {
             self.fail(name, problem, Dims::SCALAR);
             return;
         }

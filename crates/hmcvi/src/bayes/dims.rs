@@ -52,6 +52,12 @@ impl Dims {
         }
     }
 
+    /// All dimensions but the last so many, and those.
+    pub(super) fn split(self, last: usize) -> Option<(Dims, Dims)> {
+        let (before, after) = self.sizes().split_at_checked(self.rank.checked_sub(last)?)?;
+        Dims::new(before).zip(Dims::new(after))
+    }
+
     /// Names of the elements of `name` as Stan writes them, `theta[1]` or `L[2,1]`, in the order of the elements.
     pub fn element_names(&self, name: &str) -> Vec<String> {
         if self.is_scalar() {

@@ -1,6 +1,9 @@
 //! Write models with values that know their dimensions.
 
-use std::ops::{Add, Div, Mul, Neg, Range, Sub};
+mod functions;
+mod matrix;
+
+use std::ops::Range;
 use std::rc::Rc;
 
 use hmcvi_graph::{Expr, Graph};
@@ -71,6 +74,14 @@ impl<'g> Arg<'g> {
         }
     }
 
+    /// The elements, if they are known without inferring anything.
+    pub fn known(self) -> Option<Vec<f64>> {
+        match self {
+            Arg::Number(number) => Some(vec![number]),
+            Arg::Var(var) => var.known(),
+        }
+    }
+
     /// Its dimensions.
     pub fn dims(self) -> Dims {
         match self {
@@ -78,16 +89,6 @@ impl<'g> Arg<'g> {
             Arg::Var(var) => var.dims,
         }
     }
-}
-
-macro_rules! functions {
-    ($($(#[$doc:meta])* $name:ident;)*) => {$(
-        $(#[$doc])*
-        #[must_use]
-        pub fn $name(self) -> Self {
-            Var::new(self.expr.$name(), self.dims)
-        }
-    )*};
 }
 
 impl<'g> Var<'g> {
@@ -100,6 +101,11 @@ impl<'g> Var<'g> {
     /// The elements side by side, `[N or 1, elements]`.
     pub fn expr(self) -> Expr<'g> {
         self.expr
+    }
+
+    /// The elements, if they are known without inferring anything.
+    pub fn known(self) -> Option<Vec<f64>> {
+        self.expr.known()
     }
 
     /// Dimensions.
@@ -117,33 +123,6 @@ impl<'g> Var<'g> {
         self.graph().note_problem(|| problem.into());
         let zero = self.graph().constant(0.0);
         Var::new(zero.broadcast_to(hmcvi_graph::Shape::fixed(1, dims.elements().max(1))), dims)
-    }
-
-    functions! {
-        /// `|x|`
-        abs;
-        /// `√x`
-        sqrt;
-        /// `eˣ`
-        exp;
-        /// Natural logarithm.
-        log;
-        /// `log(1 + x)`
-        log1p;
-        /// `x²`
-        square;
-        /// `1 / x`
-        reciprocal;
-        /// `1 / (1 + e⁻ˣ)`
-        sigmoid;
-        /// `log(1 / (1 + e⁻ˣ))`
-        log_sigmoid;
-        /// `log(1 + eˣ)`
-        softplus;
-        /// Hyperbolic tangent.
-        tanh;
-        /// `log Γ(x)`
-        lgamma;
     }
 
     /// Sum of all elements.
@@ -203,6 +182,49 @@ impl<'g> Var<'g> {
         Var::new(self.expr.slice_cols(positions.start * step, positions.len() * step), dims)
     }
 
+    /// The parts at these positions of the first dimension, in their order and any number of times: the effect of each
+    /// observation's group, say.
+    #[must_use]
+    pub fn pick(self, index: &Index) -> Self {
+        let sizes = self.dims.sizes();
+        let Some(&first) = sizes.first() else {
+            return self.wrong("a scalar has no positions to pick from", self.dims);
+        };
+        let mut picked = sizes.to_vec();
+        picked[0] = index.len();
+        let dims = Dims::new(&picked).unwrap_or(Dims::SCALAR);
+        if let Some(beyond) = index.0.iter().find(|&&position| position as usize >= first) {
+            let problem = format!("there is no position {beyond} (from 0) in {}", self.dims);
+            return self.wrong(problem, dims);
+        }
+        if index.is_empty() {
+            return self.wrong("no positions to pick were given", dims);
+        }
+        let step = self.dims.elements() / first;
+        let part = |&position: &u32| (0..step).map(move |j| position as usize * step + j);
+        let places: Vec<usize> = index.0.iter().flat_map(part).collect();
+        Var::new(self.expr.gather_cols(&places), dims)
+    }
+
+    /// The same as often as these dimensions, whose last ones are its own, have parts.
+    ///
+    /// # Errors
+    /// If its dimensions are not the last of them.
+    pub(super) fn repeated(self, dims: Dims) -> Result<Self, String> {
+        if self.dims.is_scalar() {
+            let shape = hmcvi_graph::Shape { cols: dims.elements(), ..self.expr.shape() };
+            return Ok(Var::new(self.expr.broadcast_to(shape), dims));
+        }
+        match dims.split(self.dims.sizes().len()) {
+            Some((_, own)) if own == self.dims => {
+                let size = own.elements();
+                let places: Vec<usize> = (0..dims.elements()).map(|at| at % size).collect();
+                Ok(if dims == own { self } else { Var::new(self.expr.gather_cols(&places), dims) })
+            }
+            _ => Err(format!("{} cannot stand for {dims}", self.dims)),
+        }
+    }
+
     /// The same elements with other dimensions.
     #[must_use]
     pub fn reshape(self, dims: impl Into<Dims>) -> Self {
@@ -222,107 +244,5 @@ impl<'g> Var<'g> {
         let elements: usize = parts.iter().map(|part| part.dims.elements()).sum();
         let expressions: Vec<Expr<'g>> = parts.iter().map(|part| part.expr).collect();
         Var::new(Expr::concat_cols(&expressions), elements.into())
-    }
-
-    /// A matrix of data times a vector, `Σⱼ Xᵢⱼ bⱼ`.
-    #[must_use]
-    pub fn times(self, vector: Var<'g>) -> Self {
-        let Some((rows, columns)) = self.dims.matrix() else {
-            return self.wrong(format!("`times` needs a matrix, not {}", self.dims), vector.dims);
-        };
-        if vector.dims != columns.into() {
-            return self.wrong(
-                format!(
-                    "a matrix {} times a vector needs {columns} elements, not {}",
-                    self.dims, vector.dims
-                ),
-                rows.into(),
-            );
-        }
-        match self.matrix {
-            Some(matrix) => Var::new(vector.expr.matmul_transposed(matrix), rows.into()),
-            None => {
-                let row = |i: usize| self.at(i).dot(vector);
-                Var::concat(&(0..rows).map(row).collect::<Vec<_>>())
-            }
-        }
-    }
-
-    /// The larger of two values, element by element.
-    #[must_use]
-    pub fn max(self, other: impl Into<Arg<'g>>) -> Self {
-        self.meet("max", other.into(), |a, b| a.max(b))
-    }
-
-    /// The smaller of two values, element by element.
-    #[must_use]
-    pub fn min(self, other: impl Into<Arg<'g>>) -> Self {
-        self.meet("min", other.into(), |a, b| a.min(b))
-    }
-
-    /// 1 where this is less than the other, else 0.
-    #[must_use]
-    pub fn less(self, other: impl Into<Arg<'g>>) -> Self {
-        self.meet("less", other.into(), |a, b| a.less(b))
-    }
-
-    /// `a` where this is not zero, else `b`.
-    #[must_use]
-    pub fn select(self, a: impl Into<Arg<'g>>, b: impl Into<Arg<'g>>) -> Self {
-        let (a, b) = (a.into().var(self.graph()), b.into().var(self.graph()));
-        match self.dims.meet(a.dims).and_then(|dims| dims.meet(b.dims)) {
-            Some(dims) => Var::new(self.expr.select(a.expr, b.expr), dims),
-            None => self.wrong(
-                format!(
-                    "`select` needs equal dimensions or scalars, not {}, {} and {}",
-                    self.dims, a.dims, b.dims
-                ),
-                self.dims,
-            ),
-        }
-    }
-
-    /// Element by element with another value.
-    fn meet(self, name: &str, other: Arg<'g>, f: impl FnOnce(Expr<'g>, Expr<'g>) -> Expr<'g>) -> Self {
-        let other = other.var(self.graph());
-        match self.dims.meet(other.dims) {
-            Some(dims) => Var::new(f(self.expr, other.expr), dims),
-            None => self.wrong(
-                format!("`{name}` needs equal dimensions or a scalar, not {} and {}", self.dims, other.dims),
-                self.dims,
-            ),
-        }
-    }
-}
-
-macro_rules! operators {
-    ($($trait:ident $method:ident $sign:literal;)*) => {$(
-        impl<'g, R: Into<Arg<'g>>> $trait<R> for Var<'g> {
-            type Output = Var<'g>;
-            fn $method(self, right: R) -> Var<'g> {
-                self.meet($sign, right.into(), |a, b| a.$method(b))
-            }
-        }
-
-        impl<'g> $trait<Var<'g>> for f64 {
-            type Output = Var<'g>;
-            fn $method(self, right: Var<'g>) -> Var<'g> {
-                Arg::Number(self).var(right.graph()).$method(right)
-            }
-        }
-    )*};
-}
-
-operators! {
-    Add add "+";
-    Sub sub "-";
-    Mul mul "*";
-    Div div "/";
-}
-
-impl<'g> Neg for Var<'g> {
-    type Output = Var<'g>;
-    fn neg(self) -> Var<'g> {
-        Var::new(-self.expr, self.dims)
     }
 }

@@ -1,20 +1,40 @@
 //! Distributions of models: what is sampled and what is observed.
 //!
-//! Scales are standard deviations, rates are inverse scales: arguments are those of Stan's distributions.
+//! Names and arguments are those of Stan's distributions: scales are standard deviations, rates are inverse scales, and
+//! classes count from 1. Another distribution is one more entry in the list of its family, or one more file that
+//! implements [`Density`].
 
-mod continuous;
-mod discrete;
+mod classes;
+mod counts;
+mod dirichlet;
+mod lkj;
+mod mixture;
+mod multi_normal;
+mod ordered_logistic;
+mod positive;
+mod real;
+mod unit;
+mod univariate;
 
-pub use continuous::*;
-pub use discrete::*;
+pub use classes::*;
+pub use counts::*;
+pub use dirichlet::*;
+pub use lkj::*;
+pub use mixture::*;
+pub use multi_normal::*;
+pub use ordered_logistic::*;
+pub use positive::*;
+pub use real::*;
+pub use unit::*;
 
-use super::support::Support;
+use super::support::{Bound, Support};
 use super::{Arg, Dims, Var};
 
 /// A distribution with its arguments.
 pub struct Distribution<'g> {
     density: Box<dyn Density<'g> + 'g>,
     shape: Option<Dims>,
+    support: Option<Support<'g>>,
 }
 
 /// What a distribution knows.
@@ -25,11 +45,25 @@ pub trait Density<'g> {
     /// Where its values lie.
     fn support(&self) -> Support<'g>;
 
-    /// Dimensions of a value where nothing else is said: what the arguments are together.
+    /// Dimensions of a value where nothing else is said: what the arguments are together. A scalar fits all dimensions.
     ///
     /// # Errors
-    /// If the arguments do not fit each other.
+    /// If the arguments do not fit each other, or known ones are not allowed.
     fn dims(&self) -> Result<Dims, String>;
+
+    /// The last so many dimensions belong together: none in distributions of numbers, one in those of vectors, two in
+    /// those of matrices.
+    fn together(&self) -> usize {
+        0
+    }
+
+    /// Checks values as far as they are known.
+    ///
+    /// # Errors
+    /// Names the first value that cannot come from the distribution.
+    fn check(&self, seen: Var<'g>) -> Result<(), String> {
+        self.support().check(Arg::Var(seen), Bound::Included)
+    }
 
     /// Log density of each element of `x`, or of each part that belongs together.
     fn log_prob(&self, x: Var<'g>) -> Var<'g>;
@@ -38,13 +72,21 @@ pub trait Density<'g> {
 impl<'g> Distribution<'g> {
     /// A distribution of one's own.
     pub fn new(density: impl Density<'g> + 'g) -> Self {
-        Distribution { density: Box::new(density), shape: None }
+        Distribution { density: Box::new(density), shape: None, support: None }
     }
 
-    /// As many independent variables as these dimensions have elements.
+    /// As many independent variables as these dimensions have elements; for distributions of vectors and matrices, whose
+    /// last dimensions belong together, as these dimensions have parts.
     #[must_use]
     pub fn shape(self, dims: impl Into<Dims>) -> Self {
         Distribution { shape: Some(dims.into()), ..self }
+    }
+
+    /// The same density elsewhere, without what would make it integrate to 1 there: `normal(0.0, 1.0).on(Support::Ordered)`,
+    /// as when a Stan program declares a variable with bounds.
+    #[must_use]
+    pub fn on(self, support: Support<'g>) -> Self {
+        Distribution { support: Some(support), ..self }
     }
 
     /// Its name, for messages.
@@ -54,18 +96,45 @@ impl<'g> Distribution<'g> {
 
     /// Where its values lie.
     pub fn support(&self) -> Support<'g> {
-        self.density.support()
+        self.support.unwrap_or_else(|| self.density.support())
     }
 
     /// Dimensions of a value.
     ///
     /// # Errors
-    /// If the arguments do not fit each other or the shape.
+    /// If the arguments do not fit each other or the shape, or known ones are not allowed.
     pub fn dims(&self) -> Result<Dims, String> {
         let own = self.density.dims()?;
         let Some(shape) = self.shape else { return Ok(own) };
-        own.meet(shape)
-            .ok_or_else(|| format!("the arguments of {} are {own}, but the shape is {shape}", self.name()))
+        match self.describes(own, shape) {
+            true => Ok(shape),
+            false => Err(format!("the arguments of {} are for {own}, but the shape is {shape}", self.name())),
+        }
+    }
+
+    /// Checks that data can come from the distribution.
+    ///
+    /// # Errors
+    /// If their dimensions are others, or known values are not possible.
+    pub fn check(&self, seen: Var<'g>) -> Result<(), String> {
+        let dims = self.dims()?;
+        if !self.describes(dims, seen.dims()) {
+            return Err(format!("{} describes {dims}, but the data are {}", self.name(), seen.dims()));
+        }
+        self.density.check(seen).map_err(|problem| format!("{} cannot give {problem}", self.name()))
+    }
+
+    /// Whether dimensions of the distribution stand for those of values.
+    fn describes(&self, own: Dims, values: Dims) -> bool {
+        let last = self.density.together();
+        match (own.split(last), values.split(last)) {
+            (Some((own_parts, own)), Some((parts, value))) => {
+                own == value && (own_parts.is_scalar() || own_parts == parts)
+            }
+            // Arguments that are scalars say nothing of the size.
+            (None, Some(_)) => own.is_scalar(),
+            _ => false,
+        }
     }
 
     /// Log density of each element of `x`, or of each part that belongs together.
@@ -74,48 +143,13 @@ impl<'g> Distribution<'g> {
     }
 }
 
-/// Independent variables, one for each element, by a formula.
-struct Univariate<'g, const N: usize> {
-    name: &'static str,
-    arguments: [Arg<'g>; N],
-    support: Support<'g>,
-    log_prob: fn(Var<'g>, [Var<'g>; N]) -> Var<'g>,
+/// An argument of a message: what is wrong with a known one.
+fn check_argument<'g>(
+    name: &str,
+    argument: &str,
+    value: Arg<'g>,
+    allowed: Support<'g>,
+) -> Result<(), String> {
+    let problem = allowed.check(value, Bound::Excluded);
+    problem.map_err(|problem| format!("the argument `{argument}` of {name} is {problem}"))
 }
-
-impl<'g, const N: usize> Density<'g> for Univariate<'g, N> {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn support(&self) -> Support<'g> {
-        self.support
-    }
-
-    fn dims(&self) -> Result<Dims, String> {
-        self.arguments.iter().try_fold(Dims::SCALAR, |dims, argument| {
-            let own = argument.dims();
-            dims.meet(own).ok_or_else(|| format!("the arguments of {} are {dims} and {own}", self.name))
-        })
-    }
-
-    fn log_prob(&self, x: Var<'g>) -> Var<'g> {
-        (self.log_prob)(x, self.arguments.map(|argument| argument.var(x.graph())))
-    }
-}
-
-/// Functions that make distributions of independent variables: name, arguments, support, log density.
-macro_rules! univariate {
-    ($($(#[$doc:meta])* $name:ident($($argument:ident),*) on $support:expr => |$x:ident| $log_prob:expr;)*) => {$(
-        $(#[$doc])*
-        pub fn $name<'g>($($argument: impl Into<$crate::bayes::Arg<'g>>),*) -> $crate::bayes::Distribution<'g> {
-            $(let $argument: $crate::bayes::Arg<'g> = $argument.into();)*
-            $crate::bayes::Distribution::new($crate::bayes::distribution::Univariate {
-                name: stringify!($name),
-                arguments: [$($argument),*],
-                support: $support,
-                log_prob: |$x, [$($argument),*]| $log_prob,
-            })
-        }
-    )*};
-}
-use univariate;
