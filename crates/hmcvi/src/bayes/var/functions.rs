@@ -86,16 +86,17 @@ impl<'g> Var<'g> {
         self.meet("pow", other.into(), |a, b| a.pow(b))
     }
 
-    /// `self · log y`, and 0 where this is 0.
+    /// `self · log y`, and 0 where both are 0.
     #[must_use]
     pub(in crate::bayes) fn times_log(self, y: Var<'g>) -> Self {
-        self * self.select(y, 1.0).log()
+        // Not wherever this is 0: the derivative by it is `log y` there too.
+        self * (self.abs() + y.abs()).select(y, 1.0).log()
     }
 
-    /// `self · log(1 + y)`, and 0 where this is 0.
+    /// `self · log(1 + y)`, and 0 where this and `1 + y` are 0.
     #[must_use]
     pub(in crate::bayes) fn times_log1p(self, y: Var<'g>) -> Self {
-        self * self.select(y, 0.0).log1p()
+        self * (self.abs() + (y + 1.0).abs()).select(y, 0.0).log1p()
     }
 
     /// `a` where this is not zero, else `b`.
