@@ -47,7 +47,7 @@ impl Problem {
     fn of_settings(spec: &RunSpec, columns: usize, statistics: Option<ColumnStatistics>) -> Self {
         let family = HmcChain {
             settings: spec.chain,
-            encoder: spec.model.encoder_layers().to_vec(),
+            encoder: Some(spec.model.encoder_layers().to_vec()),
             hidden: spec.model.hidden.clone(),
             activation: spec.model.encoder_activation,
         };

@@ -1,6 +1,6 @@
 //! Let a family look at data before training begins.
 
-use hmcvi_graph::{Run, Store};
+use hmcvi_graph::{Real, Run, Store};
 
 use crate::device::{DeviceError, Prepared};
 
@@ -19,15 +19,15 @@ pub enum BeginError {
 }
 
 /// Evaluates what a [`Draw`](super::Draw) offers to look at, with parameters that may be changed between looks.
-pub struct FirstLook<'a> {
-    program: Prepared<f32>,
-    store: &'a mut Store<f32>,
-    runs: Vec<Run<'a, f32>>,
+pub struct FirstLook<'a, T: Real = f32> {
+    program: Prepared<T>,
+    store: &'a mut Store<T>,
+    runs: Vec<Run<'a, T>>,
 }
 
-impl<'a> FirstLook<'a> {
+impl<'a, T: Real> FirstLook<'a, T> {
     /// A look with these parameters at some batches.
-    pub(crate) fn new(program: Prepared<f32>, store: &'a mut Store<f32>, runs: Vec<Run<'a, f32>>) -> Self {
+    pub(crate) fn new(program: Prepared<T>, store: &'a mut Store<T>, runs: Vec<Run<'a, T>>) -> Self {
         FirstLook { program, store, runs }
     }
 
@@ -37,7 +37,7 @@ impl<'a> FirstLook<'a> {
     }
 
     /// The parameters.
-    pub fn store(&mut self) -> &mut Store<f32> {
+    pub fn store(&mut self) -> &mut Store<T> {
         self.store
     }
 
@@ -50,7 +50,7 @@ impl<'a> FirstLook<'a> {
     }
 
     /// What was seen last, row by row; nothing where the draw does not offer it.
-    pub fn output(&self, name: &str) -> &[f32] {
+    pub fn output(&self, name: &str) -> &[T] {
         self.program.output(name).unwrap_or_default()
     }
 }

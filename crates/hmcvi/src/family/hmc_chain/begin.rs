@@ -15,7 +15,7 @@
 //! `α` is 0, and `α` nothing to gain while the model has not learnt it. Until then what remains costs half of
 //! `-log(1 - α²)` for each dimension and HMC step but the first.
 
-use hmcvi_graph::Store;
+use hmcvi_graph::{Real, Store};
 
 use super::ChainSettings;
 use crate::device::DeviceError;
@@ -34,7 +34,10 @@ const TRIALS: i32 = 96;
 
 /// Sets `raw_alpha`, the masses, the reverse models and `log_step_size`. Returns the step size, or `None` if even the
 /// smallest goes wrong.
-pub(super) fn find(look: &mut FirstLook<'_>, settings: ChainSettings) -> Result<Option<f64>, DeviceError> {
+pub(super) fn find<T: Real>(
+    look: &mut FirstLook<'_, T>,
+    settings: ChainSettings,
+) -> Result<Option<f64>, DeviceError> {
     look.evaluate(0)?;
     let log_variances = look.output("log_variance").to_vec();
     fit_masses(look.store(), &log_variances);
@@ -53,7 +56,7 @@ pub(super) fn find(look: &mut FirstLook<'_>, settings: ChainSettings) -> Result<
             let errors = look.output("energy_error");
             // What is not a number is worse than anything.
             let bad = |e: f64| if e.is_nan() { f64::INFINITY } else { e };
-            worst = errors.iter().map(|e| bad(f64::from(*e))).fold(worst, f64::max);
+            worst = errors.iter().map(|e| bad(e.to_f64())).fold(worst, f64::max);
             if worst > WORST_ENERGY_ERROR {
                 break;
             }
@@ -66,9 +69,9 @@ pub(super) fn find(look: &mut FirstLook<'_>, settings: ChainSettings) -> Result<
 }
 
 /// Gives a parameter its value, where there is one.
-fn set(store: &mut Store<f32>, name: &str, value: f64) {
+fn set<T: Real>(store: &mut Store<T>, name: &str, value: f64) {
     if let Some(tensor) = store.get_mut(name) {
-        tensor.values.fill(value as f32);
+        tensor.values.fill(T::from_f64(value));
     }
 }
 
@@ -79,22 +82,22 @@ fn first_alpha(remaining: usize) -> f64 {
 
 /// How long a particle needs, in an oscillation that is as wide as the encoder's Gaussian in the geometric mean, for a
 /// quarter of its way: where it ends does not depend on where it was. Those that simulate for longer come back.
-fn quarter_turn(log_variances: &[f32], log_masses: &[f32]) -> f64 {
-    let mean = |values: &[f32]| values.iter().map(|v| f64::from(*v)).sum::<f64>() / values.len() as f64;
+fn quarter_turn<T: Real>(log_variances: &[T], log_masses: &[T]) -> f64 {
+    let mean = |values: &[T]| values.iter().map(|v| v.to_f64()).sum::<f64>() / values.len() as f64;
     let time = std::f64::consts::FRAC_PI_2 * (0.5 * (mean(log_variances) + mean(log_masses))).exp();
     if time.is_normal() { time } else { 1.0 }
 }
 
 /// Adds to log masses what makes them inverse to the encoder's mean variances, without changing their mean: momenta keep
 /// their scale, with which their reverse models begin. A network begins with the same masses for all images.
-fn fit_masses(store: &mut Store<f32>, log_variances: &[f32]) {
+fn fit_masses<T: Real>(store: &mut Store<T>, log_variances: &[T]) {
     let network = last_layer(store, "mass");
     let name = network.map_or("log_mass".into(), |layer| format!("mass.{layer}.bias"));
     let Some(log_mass) = store.get_mut(&name) else { return };
     let dimension = log_mass.values.len();
     let mut sums = vec![0.0f64; dimension];
     for row in log_variances.chunks_exact(dimension) {
-        sums.iter_mut().zip(row).for_each(|(sum, v)| *sum += f64::from(*v));
+        sums.iter_mut().zip(row).for_each(|(sum, v)| *sum += v.to_f64());
     }
     let rows = (log_variances.len() / dimension).max(1) as f64;
     let means: Vec<f64> = sums.iter().map(|s| s / rows).collect();
@@ -102,7 +105,7 @@ fn fit_masses(store: &mut Store<f32>, log_variances: &[f32]) {
     if !middle.is_finite() {
         return;
     }
-    log_mass.values.iter_mut().zip(means).for_each(|(m, mean)| *m -= (mean - middle) as f32);
+    log_mass.values.iter_mut().zip(means).for_each(|(m, mean)| *m = *m - T::from_f64(mean - middle));
     if let Some(layer) = network {
         set(store, &format!("mass.{layer}.weight"), 0.0);
     }
@@ -111,7 +114,7 @@ fn fit_masses(store: &mut Store<f32>, log_variances: &[f32]) {
 /// Makes reverse models the momenta's own distribution, whatever they see: means of 0, and the masses as variances, which
 /// are those of the first image. With partial updates they do not look at the next momentum at first, the last of their
 /// inputs. Returns the number of dimensions.
-fn fit_reverse_models(store: &mut Store<f32>, log_masses: &[f32], partial: bool) -> usize {
+fn fit_reverse_models<T: Real>(store: &mut Store<T>, log_masses: &[T], partial: bool) -> usize {
     let mut dimension = 0;
     for name in ["reverse", "final"] {
         let Some(layer) = last_layer(store, name) else { continue };
@@ -119,18 +122,18 @@ fn fit_reverse_models(store: &mut Store<f32>, log_masses: &[f32], partial: bool)
         let bias = store.get_mut(&format!("{name}.{layer}.bias")).expect("the layer was found");
         dimension = bias.values.len() / 2;
         let (means, log_variances) = bias.values.split_at_mut(dimension);
-        means.fill(0.0);
+        means.fill(T::default());
         log_variances.copy_from_slice(&log_masses[..dimension]);
     }
     if let Some(weight) = store.get_mut("reverse.0.weight").filter(|_| partial) {
         let others = weight.values.len() - dimension * weight.cols;
-        weight.values[others..].fill(0.0);
+        weight.values[others..].fill(T::default());
     }
     dimension
 }
 
 /// The number of a network's last layer, where there is such a network.
-fn last_layer(store: &Store<f32>, network: &str) -> Option<usize> {
+fn last_layer<T: Real>(store: &Store<T>, network: &str) -> Option<usize> {
     (0..).take_while(|layer| store.get(&format!("{network}.{layer}.bias")).is_some()).last()
 }
 

@@ -16,6 +16,8 @@ mod step_size;
 pub use chain::{BoundTerms, Chain, Entropies, Inference, Step};
 pub use settings::{Acceptance, ChainSettings, Mass, StepSize};
 
+use hmcvi_graph::Real;
+
 use super::{BeginError, Draw, Family, FirstLook, Target};
 use crate::dist::Gaussian;
 use crate::nn::{Activation, Network};
@@ -25,8 +27,8 @@ use crate::nn::{Activation, Network};
 pub struct HmcChain {
     /// The chain.
     pub settings: ChainSettings,
-    /// Sizes of the hidden layers of the encoder.
-    pub encoder: Vec<usize>,
+    /// Sizes of the hidden layers of the encoder; without one draws begin with the standard Gaussian.
+    pub encoder: Option<Vec<usize>>,
     /// Sizes of the hidden layers of reverse, mass, step-size and acceptance models.
     pub hidden: Vec<usize>,
     /// Activation of all of these.
@@ -36,6 +38,12 @@ pub struct HmcChain {
 impl HmcChain {
     /// The chain for a target. It has more to tell than a [`Draw`].
     pub fn chain<'g>(&self, target: &Target<'_, 'g>) -> Chain<'g> {
+        self.chain_with(target, Entropies::ClosedForm)
+    }
+
+    /// The same with a bound in the form that is asked for; with sampled entropies, the bound of a row is the logarithm of
+    /// its importance weight.
+    pub fn chain_with<'g>(&self, target: &Target<'_, 'g>, entropies: Entropies) -> Chain<'g> {
         Inference {
             parameters: target.parameters,
             settings: self.settings,
@@ -44,16 +52,28 @@ impl HmcChain {
             context: target.context,
             hidden: &self.hidden,
             activation: self.activation,
-            entropies: Entropies::ClosedForm,
+            entropies,
         }
         .run()
+    }
+
+    /// Finds first masses, reverse models and a first step size, which is returned.
+    ///
+    /// # Errors
+    /// If simulations go wrong with every step size.
+    pub fn find_first_values<T: Real>(&self, look: &mut FirstLook<'_, T>) -> Result<f64, BeginError> {
+        begin::find(look, self.settings)?.ok_or(BeginError::NoStepSize)
     }
 }
 
 impl Family for HmcChain {
     fn gaussian<'g>(&self, target: &Target<'_, 'g>) -> Gaussian<'g> {
-        let network = Network { name: "encoder", hidden: &self.encoder, activation: self.activation };
-        network.gaussian(target.parameters, target.context, target.potential.dimension())
+        let dimension = target.potential.dimension();
+        let Some(hidden) = &self.encoder else {
+            return Gaussian::standard(target.parameters.graph(), dimension);
+        };
+        let network = Network { name: "encoder", hidden, activation: self.activation };
+        network.gaussian(target.parameters, target.context, dimension)
     }
 
     fn draw<'g>(&self, target: &Target<'_, 'g>) -> Draw<'g> {
@@ -68,7 +88,6 @@ impl Family for HmcChain {
         if self.is_gaussian() {
             return Ok(Vec::new());
         }
-        let step_size = begin::find(look, self.settings)?.ok_or(BeginError::NoStepSize)?;
-        Ok(vec![("step_size", step_size)])
+        Ok(vec![("step_size", self.find_first_values(look)?)])
     }
 }

@@ -1,0 +1,138 @@
+//! Draws of a posterior approximation, and what they say about every variable.
+
+use serde::{Deserialize, Serialize};
+
+use crate::bayes::Dims;
+use crate::eval::{WeightSummary, Weights};
+
+/// Independent draws with log weights.
+#[derive(Clone, Debug)]
+pub struct Draws {
+    names: Vec<String>,
+    dimension: usize,
+    /// Draws of all elements on their supports, row by row.
+    values: Vec<f64>,
+    /// The same as real numbers.
+    unconstrained: Vec<f64>,
+    log_weights: Vec<f64>,
+    /// Draws that were left out because their simulation failed.
+    pub dropped: u64,
+}
+
+/// What draws say about one number of the model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Its name, as Stan writes it.
+    pub name: String,
+    /// Mean.
+    pub mean: f64,
+    /// Standard deviation.
+    pub sd: f64,
+    /// 5% quantile.
+    pub q05: f64,
+    /// Median.
+    pub q50: f64,
+    /// 95% quantile.
+    pub q95: f64,
+    /// Monte Carlo standard error of the mean.
+    pub mcse: f64,
+}
+
+impl Draws {
+    pub(super) fn new(values: Vec<(String, Dims)>, dimension: usize) -> Self {
+        let names = values.iter().flat_map(|(name, dims)| dims.element_names(name)).collect();
+        Draws {
+            names,
+            dimension,
+            values: Vec::new(),
+            unconstrained: Vec::new(),
+            log_weights: Vec::new(),
+            dropped: 0,
+        }
+    }
+
+    /// Adds rows that were not dropped, up to a number of draws.
+    pub(super) fn add(&mut self, rows: &[f64], z: &[f64], log_weights: &[f64], dropped: &[f64], most: usize) {
+        let kept = (0..log_weights.len()).filter(|&row| dropped[row] == 0.0);
+        for row in kept.take(most - self.len()) {
+            let of = |all: &[f64], width: usize| all[row * width..(row + 1) * width].to_vec();
+            self.values.extend(of(rows, self.names.len()));
+            self.unconstrained.extend(of(z, self.dimension));
+            self.log_weights.push(log_weights[row]);
+        }
+    }
+
+    /// Number of draws.
+    pub fn len(&self) -> usize {
+        self.log_weights.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.log_weights.is_empty()
+    }
+
+    /// Names of the elements of a draw, as Stan writes them.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// A draw of all elements on their supports.
+    pub fn row(&self, draw: usize) -> &[f64] {
+        &self.values[draw * self.names.len()..(draw + 1) * self.names.len()]
+    }
+
+    /// The same as real numbers.
+    pub fn unconstrained(&self, draw: usize) -> &[f64] {
+        &self.unconstrained[draw * self.dimension..(draw + 1) * self.dimension]
+    }
+
+    /// All draws of one element.
+    pub fn element(&self, name: &str) -> Option<Vec<f64>> {
+        let place = self.names.iter().position(|known| known == name)?;
+        Some((0..self.len()).map(|draw| self.row(draw)[place]).collect())
+    }
+
+    /// Logarithms of the weights of draws: what the density of the model is, divided by that of the approximation.
+    pub fn log_weights(&self) -> &[f64] {
+        &self.log_weights
+    }
+
+    /// The bound, and its standard error: the mean log weight.
+    pub fn bound(&self) -> (f64, f64) {
+        let n = self.len() as f64;
+        let mean = self.log_weights.iter().sum::<f64>() / n;
+        let squares: f64 = self.log_weights.iter().map(|w| (w - mean).powi(2)).sum();
+        (mean, (squares / (n * (n - 1.0).max(1.0))).sqrt())
+    }
+
+    /// What importance weights say: log evidence, effective sample size, k-hat.
+    pub fn weights(&self) -> WeightSummary {
+        let mut weights = Weights::new(self.len());
+        self.log_weights.iter().for_each(|w| weights.add(*w));
+        weights.summary()
+    }
+
+    /// Mean, standard deviation and quantiles of every element.
+    pub fn summary(&self) -> Vec<Row> {
+        (0..self.names.len())
+            .map(|place| {
+                let mut x: Vec<f64> = (0..self.len()).map(|draw| self.row(draw)[place]).collect();
+                x.sort_by(f64::total_cmp);
+                let n = x.len() as f64;
+                let mean = x.iter().sum::<f64>() / n;
+                let sd = (x.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0)).sqrt();
+                let [q05, q50, q95] = [0.05, 0.5, 0.95].map(|p| quantile(&x, p));
+                Row { name: self.names[place].clone(), mean, sd, q05, q50, q95, mcse: sd / n.sqrt() }
+            })
+            .collect()
+    }
+}
+
+/// A quantile of sorted values, between neighbours where it falls between them.
+fn quantile(sorted: &[f64], p: f64) -> f64 {
+    let place = p * (sorted.len() - 1) as f64;
+    let (low, part) = (place.floor() as usize, place.fract());
+    let high = (low + 1).min(sorted.len() - 1);
+    sorted[low] + part * (sorted[high] - sorted[low])
+}

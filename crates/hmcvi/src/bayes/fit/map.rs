@@ -1,0 +1,125 @@
+//! Let a chain begin with the standard Gaussian: an affine map that is learnt takes it to the variables of the model.
+//!
+//! Where `z = m + Lε` with `ε` standard normal, the map is a Gaussian approximation, and a chain that moves `ε` has the
+//! mass matrix `(LLᵀ)⁻¹`. So any Gaussian can stand before the chain, and what the chain knows is one geometry.
+
+use std::rc::Rc;
+
+use hmcvi_graph::{CpuOptions, Expr, Graph, Run, Store};
+use serde::{Deserialize, Serialize};
+
+use super::normal::FullGaussian;
+use crate::bayes::Bound;
+use crate::nn::{Initial, Parameters};
+use crate::potential::Potential;
+
+/// The covariance of the Gaussian that an approximation begins with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Covariance {
+    /// Variances only.
+    MeanField,
+    /// Variances, and some directions in which it is wider or narrower.
+    LowRank(usize),
+    /// Any.
+    #[default]
+    FullRank,
+}
+
+/// The map, in coordinates in which the first guess is the standard Gaussian.
+#[derive(Clone, Debug)]
+pub(super) struct AffineMap {
+    pub(super) covariance: Covariance,
+    pub(super) first: FullGaussian,
+}
+
+impl AffineMap {
+    /// A map that begins with a Gaussian, or with what its covariance allows of it.
+    pub(super) fn new(covariance: Covariance, first: FullGaussian) -> Self {
+        let first = match covariance {
+            Covariance::FullRank => first,
+            Covariance::MeanField | Covariance::LowRank(_) => first.diagonal(),
+        };
+        AffineMap { covariance, first }
+    }
+
+    /// Variables for standard normal coordinates, and `log |det|`, `[1, 1]`.
+    pub(super) fn apply<'g>(&self, parameters: &Parameters<'g>, e: Expr<'g>) -> (Expr<'g>, Expr<'g>) {
+        let (graph, d) = (parameters.graph(), self.first.dimension());
+        let mean = parameters.get("map.mean", 1, d, Initial::Constant(0.0));
+        let log_scale = parameters.get("map.log_scale", 1, d, Initial::Constant(0.0));
+        let (stretched, log_stretch) = match self.covariance {
+            Covariance::LowRank(rank) => stretch(parameters, e, rank),
+            _ => (e, graph.constant(0.0)),
+        };
+        let mut moved = mean + stretched * log_scale.exp();
+        if self.covariance == Covariance::FullRank && d > 1 {
+            let below: Vec<f64> = (0..d * d).map(|k| f64::from(u8::from(k % d < k / d))).collect();
+            let lower = parameters.get("map.lower", d, d, Initial::Constant(0.0));
+            moved = moved + e.matmul_transposed(lower * graph.constant_matrix(d, d, &below));
+        }
+        let offset = graph.constant_matrix(1, d, &self.first.mean);
+        let z = match self.covariance {
+            Covariance::FullRank => {
+                offset + moved.matmul_transposed(graph.constant_matrix(d, d, &self.first.factor))
+            }
+            _ => {
+                let scales: Vec<f64> = (0..d).map(|i| self.first.factor[i * d + i]).collect();
+                offset + moved * graph.constant_matrix(1, d, &scales)
+            }
+        };
+        (z, log_scale.sum_cols() + log_stretch + self.first.log_determinant())
+    }
+
+    /// The potential of the coordinates.
+    pub(super) fn potential<'g>(&self, parameters: &Rc<Parameters<'g>>, bound: &Bound) -> Potential<'g> {
+        let (map, parameters, bound) = (self.clone(), parameters.clone(), bound.clone());
+        Potential::from_expression(self.first.dimension(), move |e| {
+            let (z, log_determinant) = map.apply(&parameters, e);
+            bound.at(z).log_density() + log_determinant
+        })
+    }
+}
+
+/// Coordinates made longer by a factor along each of some directions, one after the other.
+fn stretch<'g>(parameters: &Parameters<'g>, e: Expr<'g>, rank: usize) -> (Expr<'g>, Expr<'g>) {
+    let (mut e, mut log_stretch) = (e, parameters.graph().constant(0.0));
+    for direction in 0..rank {
+        let name = |part: &str| format!("map.{part}.{direction}");
+        let along = parameters.get(&name("direction"), 1, e.cols(), Initial::Normal { variance: 1.0 });
+        let factor = parameters.get(&name("log_stretch"), 1, 1, Initial::Constant(0.0));
+        let unit = along / along.square().sum_cols().sqrt();
+        e = e + e.matmul_transposed(unit) * (factor.exp() - 1.0) * unit;
+        log_stretch = log_stretch + factor;
+    }
+    (e, log_stretch)
+}
+
+impl AffineMap {
+    /// The Gaussian that the map is, as numbers.
+    pub(super) fn numbers(&self, store: &Store<f64>) -> FullGaussian {
+        let d = self.first.dimension();
+        let graph = Graph::new();
+        let parameters = Parameters::new(&graph);
+        let (z, _) = self.apply(&parameters, graph.batch_input("e", d));
+        let Ok(program) = graph.program().output("z", z).compile() else {
+            unreachable!("a map of its own parameters is a program")
+        };
+        let mut executable = program.on_cpu::<f64>(CpuOptions::for_rows(d + 1));
+        // The origin, and one step along every axis: the mean, and the columns of the factor.
+        let places: Vec<f64> = (0..(d + 1) * d).map(|k| f64::from(u8::from(k / d == k % d + 1))).collect();
+        let run = Run { rows: d + 1, inputs: &[("e", &places)], ..Run::default() };
+        executable.evaluate(store, &run).expect("the store has the map's parameters");
+        let seen = executable.output("z").unwrap_or_default();
+        let mean = seen[..d].to_vec();
+        let column = |i: usize, j: usize| seen[(j + 1) * d + i] - mean[i];
+        let mut covariance = vec![0.0; d * d];
+        for i in 0..d {
+            for k in 0..d {
+                covariance[i * d + k] = (0..d).map(|j| column(i, j) * column(k, j)).sum();
+            }
+        }
+        let factor = crate::linalg::cholesky(&covariance, d);
+        FullGaussian { mean, factor }
+    }
+}

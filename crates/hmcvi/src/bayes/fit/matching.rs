@@ -1,0 +1,111 @@
+//! Let the scores of a Gaussian match those of the density (Cai, Modi, Pillaud-Vivien, Margossian, Gower, Blei and Saul,
+//! *Batch and match*, 2024): a few dozen batches find mean and covariance, however badly scaled the density is.
+
+use super::FitError;
+use super::evaluator::Evaluator;
+use super::normal::FullGaussian;
+use crate::linalg::{cholesky, product, symmetric_eigen, transpose};
+
+/// Moves a Gaussian so that its scores match those of a batch of its own draws. `trust` is large where the batch counts
+/// for much. Nothing if the batch tells nothing.
+pub(super) fn step(
+    evaluator: &mut Evaluator,
+    gaussian: &FullGaussian,
+    rows: usize,
+    trust: f64,
+    (seed, step): (u64, u64),
+) -> Result<Option<FullGaussian>, FitError> {
+    let d = gaussian.dimension();
+    let (points, _) = gaussian.draws(rows, seed, step);
+    evaluator.evaluate(&points)?;
+    let scores = evaluator.gradient();
+    // In coordinates in which the Gaussian is the standard one: e = L⁻¹(z - m), and scores Lᵀg.
+    let (mut places, mut pulls) = (Vec::with_capacity(rows * d), Vec::with_capacity(rows * d));
+    for (z, g) in points.chunks(d).zip(scores.chunks(d)) {
+        let pull = transposed_times(&gaussian.factor, g);
+        if pull.iter().all(|x| x.is_finite()) {
+            places.extend(forward_substitute(&gaussian.factor, z, &gaussian.mean));
+            pulls.extend(pull);
+        }
+    }
+    if places.len() < 2 * d.max(1) {
+        return Ok(None);
+    }
+    let (place, spread) = moments(&places, d);
+    let (pull, roughness) = moments(&pulls, d);
+    let rest = trust / (1.0 + trust);
+    let identity = |k: usize| f64::from(u8::from(k / d == k % d));
+    let outer = |x: &[f64], k: usize| x[k / d] * x[k % d];
+    let u: Vec<f64> = (0..d * d).map(|k| trust * roughness[k] + rest * outer(&pull, k)).collect();
+    let v: Vec<f64> = (0..d * d).map(|k| identity(k) + trust * spread[k] + rest * outer(&place, k)).collect();
+    let Some(covariance) = solve(&u, &v, d) else { return Ok(None) };
+    let moved = |i: usize| -> f64 { (0..d).map(|j| covariance[i * d + j] * pull[j]).sum() };
+    let mean: Vec<f64> = (0..d).map(|i| rest * (moved(i) + place[i])).collect();
+    let factor = cholesky(&covariance, d);
+    let factor = product(&gaussian.factor, &factor, d);
+    let fine = factor.iter().chain(&mean).all(|x| x.is_finite()) && (0..d).all(|i| factor[i * d + i] > 0.0);
+    Ok(fine.then(|| FullGaussian { mean: gaussian.place(&mean), factor }))
+}
+
+/// The positive definite `Σ` with `ΣUΣ + Σ = V`.
+fn solve(u: &[f64], v: &[f64], d: usize) -> Option<Vec<f64>> {
+    let root = cholesky(v, d);
+    if !root.iter().all(|x| x.is_finite()) {
+        return None;
+    }
+    let middle = product(&product(&transpose(&root, d), u, d), &root, d);
+    let (values, vectors) = symmetric_eigen(&middle, d);
+    let scale = |s: f64| 2.0 / (1.0 + (1.0 + 4.0 * s.max(0.0)).sqrt());
+    let scaled: Vec<f64> = (0..d * d).map(|k| scale(values[k / d]) * vectors[k]).collect();
+    let inner = product(&transpose(&vectors, d), &scaled, d);
+    let whole = product(&product(&root, &inner, d), &transpose(&root, d), d);
+    whole.iter().all(|x| x.is_finite()).then_some(whole)
+}
+
+/// Mean and covariance of rows.
+fn moments(rows: &[f64], d: usize) -> (Vec<f64>, Vec<f64>) {
+    let n = (rows.len() / d) as f64;
+    let mut mean = vec![0.0; d];
+    rows.chunks(d).for_each(|row| mean.iter_mut().zip(row).for_each(|(m, x)| *m += x / n));
+    let mut covariance = vec![0.0; d * d];
+    for row in rows.chunks(d) {
+        for i in 0..d {
+            let x = (row[i] - mean[i]) / n;
+            for j in 0..d {
+                covariance[i * d + j] += x * (row[j] - mean[j]);
+            }
+        }
+    }
+    (mean, covariance)
+}
+
+fn transposed_times(factor: &[f64], x: &[f64]) -> Vec<f64> {
+    let d = x.len();
+    (0..d).map(|j| (j..d).map(|i| factor[i * d + j] * x[i]).sum()).collect()
+}
+
+/// `L⁻¹(z - m)`
+fn forward_substitute(factor: &[f64], z: &[f64], mean: &[f64]) -> Vec<f64> {
+    let d = z.len();
+    let mut e = vec![0.0; d];
+    for i in 0..d {
+        let dot: f64 = (0..i).map(|j| factor[i * d + j] * e[j]).sum();
+        e[i] = (z[i] - mean[i] - dot) / factor[i * d + i];
+    }
+    e
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quadratic_matrix_equation_is_solved() {
+        let d = 3;
+        let u = [2.0, 0.3, 0.1, 0.3, 1.0, 0.0, 0.1, 0.0, 4.0];
+        let v = [1.5, -0.2, 0.0, -0.2, 3.0, 0.5, 0.0, 0.5, 2.0];
+        let found = solve(&u, &v, d).expect("a solution");
+        let left = product(&product(&found, &u, d), &found, d);
+        assert!((0..9).all(|k| (left[k] + found[k] - v[k]).abs() < 1e-12), "{found:?}");
+    }
+}

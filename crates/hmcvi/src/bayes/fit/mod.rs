@@ -1,0 +1,260 @@
+//! Fit an approximation to the posterior of a model, and say how far to trust it.
+//!
+//! [`Bound::fit`] walks uphill and takes the best Gaussian on its way, lets its scores match those of the density, learns
+//! a Gaussian of the chosen family, finds masses and a step size, and learns the chain, until the bound stands still. What
+//! it gives is a [`Fitted`].
+
+mod draws;
+mod evaluator;
+mod fitted;
+mod learn;
+mod map;
+mod matching;
+mod normal;
+mod path;
+
+use std::rc::Rc;
+use std::time::Instant;
+
+use hmcvi_graph::{CompileError, Graph, Run, RunError, Store};
+
+pub use draws::{Draws, Row};
+pub use fitted::{Fitted, Stage};
+pub use learn::{Learning, Stopped};
+pub use map::Covariance;
+pub use normal::FullGaussian;
+
+use super::Bound;
+use crate::device::{Device, DeviceError};
+use crate::family::{BeginError, ChainSettings, Family, FirstLook, HmcChain, Mass, NotABound, Target};
+use crate::nn::{Activation, Parameters};
+use crate::train::Objective;
+use evaluator::Evaluator;
+use learn::{Pace, learn};
+use map::AffineMap;
+
+/// How to fit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fit {
+    /// The Gaussian that draws begin with.
+    pub gaussian: Covariance,
+    /// The chain that goes on from there; no HMC steps for the Gaussian alone.
+    pub chain: ChainSettings,
+    /// Sizes of the hidden layers of the chain's reverse models.
+    pub hidden: Vec<usize>,
+    /// Draws in each update.
+    pub rows: usize,
+    /// Most updates of each stage.
+    pub most_updates: usize,
+    /// The smallest rise of the bound that is worth further updates, in nats.
+    pub tolerance: f64,
+    /// Learning rate at first.
+    pub learning_rate: f64,
+    /// Random places to begin from; the best one is taken.
+    pub starts: usize,
+    /// Seed of all draws.
+    pub seed: u64,
+}
+
+impl Default for Fit {
+    fn default() -> Self {
+        Fit {
+            gaussian: Covariance::FullRank,
+            chain: ChainSettings { mass: Mass::Global, ..ChainSettings::default() },
+            hidden: vec![32],
+            rows: 64,
+            most_updates: 3000,
+            tolerance: 0.002,
+            learning_rate: 0.01,
+            starts: 1,
+            seed: 1,
+        }
+    }
+}
+
+impl Fit {
+    /// The Gaussian alone.
+    #[must_use]
+    pub fn without_chain(self) -> Self {
+        Fit { chain: ChainSettings::basic(), ..self }
+    }
+}
+
+/// How a fit goes on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// What it is at.
+    pub stage: Stage,
+    /// Updates so far, and how many there may be at most.
+    pub updates: (usize, usize),
+    /// The bound, in nats.
+    pub bound: f64,
+}
+
+/// A fit that cannot be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FitError {
+    /// No place with a density was found.
+    #[error(
+        "none of 100 random places has a finite log density and gradient; check the data, the supports, and what \
+         `add_log_density` adds"
+    )]
+    NoDensity,
+    /// No Gaussian fits.
+    #[error(
+        "the log density rises without end: no Gaussian fits anywhere on the way; check that the priors are proper"
+    )]
+    NoStart,
+    /// The model is not a well-formed program.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+    /// The program could not run.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The device failed.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// The chain found no first values.
+    #[error(transparent)]
+    Begin(#[from] BeginError),
+    /// Too many rows were left out.
+    #[error(transparent)]
+    NotABound(#[from] NotABound),
+}
+
+/// Batches that match scores at most, and the change of the mean, in standard deviations, at which they end.
+const BATCHES: u64 = 60;
+/// Dimensions above which covariances are not matched: each batch would cost more than it tells.
+const MOST_MATCHED: usize = 300;
+/// Batches of the first look.
+const LOOKS: usize = 2;
+
+impl Bound {
+    /// Fits an approximation to the posterior.
+    ///
+    /// # Errors
+    /// If there is no density to fit, or too many rows of the bound are lost.
+    pub fn fit(&self, settings: &Fit) -> Result<Fitted, FitError> {
+        self.fit_watched(settings, &mut |_| true)
+    }
+
+    /// The same; `watch` is told how it goes on, and returns whether it should.
+    ///
+    /// # Errors
+    /// If there is no density to fit, or too many rows of the bound are lost.
+    pub fn fit_watched(
+        &self,
+        settings: &Fit,
+        watch: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<Fitted, FitError> {
+        let begun = Instant::now();
+        let first = self.first_gaussian(settings, watch)?;
+        let map = AffineMap::new(settings.gaussian, first);
+        let family = HmcChain {
+            settings: settings.chain,
+            encoder: None,
+            hidden: settings.hidden.clone(),
+            activation: Activation::Tanh,
+        };
+        let plain = HmcChain { settings: ChainSettings::basic(), ..family.clone() };
+        let mut store = Store::new();
+        let gaussian = self.learn(settings, &map, &plain, &mut store, Stage::Gaussian, watch)?;
+        let chain = match family.is_gaussian() {
+            true => None,
+            false => Some(self.learn(settings, &map, &family, &mut store, Stage::Chain, watch)?),
+        };
+        store.retain(|name| !name.starts_with("adam."));
+        let seconds = begun.elapsed().as_secs_f64();
+        Ok(Fitted { bound: self.clone(), map, family, store, gaussian, chain, seconds, seed: settings.seed })
+    }
+
+    /// A Gaussian near the posterior: the best of some walks, matched to the scores of the density.
+    fn first_gaussian(
+        &self,
+        settings: &Fit,
+        watch: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<FullGaussian, FitError> {
+        let d = self.dimension();
+        let rows = (2 * d).clamp(64, 512);
+        let (mut one, mut many) = (Evaluator::new(self, 1)?, Evaluator::new(self, rows)?);
+        let mut best: Option<path::Candidate> = None;
+        let mut failed = None;
+        for start in 0..settings.starts.max(1) as u64 {
+            match path::walk(&mut one, &mut many, d, settings.seed.wrapping_add(start << 32)) {
+                Ok(found) if best.as_ref().is_none_or(|best| found.bound > best.bound) => best = Some(found),
+                Ok(_) => {}
+                Err(error) => failed = Some(error),
+            }
+        }
+        let Some(path::Candidate { mut gaussian, mut bound }) = best else {
+            return Err(failed.unwrap_or(FitError::NoStart));
+        };
+        if d > MOST_MATCHED {
+            return Ok(gaussian);
+        }
+        let mut current = gaussian.clone();
+        for batch in 0..BATCHES {
+            let trust = (rows * d) as f64 / (batch + 1) as f64;
+            let Some(next) = matching::step(&mut many, &current, rows, trust, (settings.seed, 1000 + batch))?
+            else {
+                break;
+            };
+            current = next;
+            // Noise decides between neighbours; what counts is not to end with a bad one.
+            if batch % 10 == 9 {
+                let found = path::bound_of(&mut many, &current, settings.seed, 2000 + batch)?;
+                if found > bound {
+                    (bound, gaussian) = (found, current.clone());
+                }
+                let updates = (batch as usize + 1, BATCHES as usize);
+                if !watch(Progress { stage: Stage::Start, updates, bound }) {
+                    break;
+                }
+            }
+        }
+        Ok(gaussian)
+    }
+
+    /// Learns the map and the chain of a family, from what the store has of them.
+    fn learn(
+        &self,
+        settings: &Fit,
+        map: &AffineMap,
+        family: &HmcChain,
+        store: &mut Store<f64>,
+        stage: Stage,
+        watch: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<Learning, FitError> {
+        let graph = Graph::new();
+        let parameters = Rc::new(Parameters::new(&graph));
+        let potential = map.potential(&parameters, self);
+        let context = graph.constant(0.0);
+        let draw = family.draw(&Target { parameters: &parameters, potential: &potential, context });
+        let objective = Objective::new(&parameters, draw);
+        let mut first = parameters.initial_values::<f64>(settings.seed);
+        first.retain(|name| store.get(name).is_none());
+        for (name, tensor) in first.iter() {
+            store.insert(name, tensor.rows, tensor.cols, tensor.values.clone())?;
+        }
+        store.retain(|name| !name.starts_with("adam."));
+        if let Some(program) = objective.first_look_program()? {
+            let device = Device::cpu(0);
+            let rows = 4 * settings.rows;
+            let runs =
+                (0..LOOKS).map(|look| Run { rows, seed: settings.seed, step: look as u64, ..Run::default() });
+            let mut look = FirstLook::new(device.prepare(&program, rows)?, store, runs.collect());
+            family.find_first_values(&mut look)?;
+        }
+        let pace = Pace {
+            rows: settings.rows,
+            rate: settings.learning_rate,
+            most: settings.most_updates,
+            seed: settings.seed.wrapping_add(stage as u64),
+            tolerance: settings.tolerance,
+        };
+        learn(&objective, store, &pace, &mut |done, most, bound| {
+            watch(Progress { stage, updates: (done, most), bound })
+        })
+    }
+}
