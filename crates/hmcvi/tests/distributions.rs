@@ -130,8 +130,8 @@ fn compare(name: &str, row: &[f64], exact: &[f64], found: &[Vec<f64>], size: f64
     for (i, found) in found.iter().enumerate() {
         for (j, found) in found.iter().enumerate() {
             let exact = exact[i * width + j];
-            // The four values are `1e-3 |z|` apart, and at least `2e-5`.
-            let rounding = 1e-15 * size / (1e-3 * row[i].abs().clamp(0.02, 1.0));
+            // The four values are `3e-4 |z|` apart, and at least `6e-6`.
+            let rounding = 1e-15 * size / (3e-4 * row[i].abs().clamp(0.02, 1.0));
             let allowed = 1e-7 * exact.abs().max(1.0) + 10.0 * rounding;
             assert!((exact - found).abs() < allowed, "{name} at {row:?}, {i} {j}: {exact} and {found}");
         }

@@ -1,6 +1,9 @@
 //! Fits of models by description, held against what is known of their posteriors.
 
-use hmcvi::bayes::{Bound, Data, Fit, Model, half_cauchy, normal};
+use std::f64::consts::PI;
+
+use hmcvi::bayes::fit::{Progress, Stage, Stopped};
+use hmcvi::bayes::{Bound, Covariance, Data, Draws, Fit, FitError, Model, half_cauchy, normal};
 
 const Y: [f64; 8] = [28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0];
 const SD: [f64; 8] = [15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0];
@@ -17,16 +20,169 @@ fn schools() -> Bound {
     model.bind(&Data::new().with("y", Y).with("sigma", SD)).expect("a model")
 }
 
-#[test]
-fn trial() {
-    let bound = schools();
-    for settings in [Fit::default().without_chain(), Fit::default()] {
-        let fitted = bound.fit(&settings).expect("a fit");
-        eprintln!("{:?} {:?} {:.2} s", fitted.gaussian_learning(), fitted.chain_learning(), fitted.seconds());
-        let draws = fitted.draws(4000, 1).expect("draws");
-        eprintln!("bound {:?} weights {:?}", draws.bound(), draws.weights());
-        for row in draws.summary().iter().filter(|r| !r.name.starts_with("raw")) {
-            eprintln!("{row:?}");
+/// A straight line through five points with noise 1: intercept and slope have prior deviation 2, and much to do with each
+/// other.
+const X: [f64; 5] = [1.0, 2.0, 3.0, 4.0, 5.0];
+const SEEN: [f64; 5] = [0.9, 2.2, 2.4, 4.1, 4.8];
+
+fn line() -> Bound {
+    let model = Model::new(|m| {
+        let (x, y) = (m.data("x"), m.data("y"));
+        let intercept = m.sample("intercept", normal(0.0, 2.0));
+        let slope = m.sample("slope", normal(0.0, 2.0));
+        m.observe("y", normal(intercept + slope * x, 1.0), y);
+    });
+    model.bind(&Data::new().with("x", X).with("y", SEEN)).expect("a model")
+}
+
+/// What is exactly true of the line.
+struct Exact {
+    log_evidence: f64,
+    mean: [f64; 2],
+    covariance: [[f64; 2]; 2],
+}
+
+/// Takes one point after the other, as a Kalman filter does.
+fn exact() -> Exact {
+    let (mut mean, mut p) = ([0.0; 2], [[4.0, 0.0], [0.0, 4.0]]);
+    let mut log_evidence = 0.0;
+    for (x, y) in X.into_iter().zip(SEEN) {
+        let row = [1.0, x];
+        let gain = [p[0][0] + p[0][1] * x, p[1][0] + p[1][1] * x];
+        let variance = gain[0] + gain[1] * x + 1.0;
+        let error = y - mean[0] - mean[1] * row[1];
+        log_evidence -= 0.5 * ((2.0 * PI * variance).ln() + error * error / variance);
+        for i in 0..2 {
+            mean[i] += gain[i] * error / variance;
+            for j in 0..2 {
+                p[i][j] -= gain[i] * gain[j] / variance;
+            }
         }
     }
+    Exact { log_evidence, mean, covariance: p }
+}
+
+fn draws(bound: &Bound, settings: &Fit) -> Draws {
+    bound.fit(settings).expect("a fit").draws(4000, 1).expect("draws")
+}
+
+#[test]
+fn a_full_rank_gaussian_finds_a_gaussian_posterior_and_its_evidence() {
+    let (fitted, exact) = (line().fit(&Fit::default().without_chain()).expect("a fit"), exact());
+    let (found, error) = fitted.draws(4000, 1).expect("draws").bound();
+    assert!((found - exact.log_evidence).abs() < 0.002 + 4.0 * error, "{found} and {}", exact.log_evidence);
+    let gaussian = fitted.gaussian();
+    let covariance = gaussian.covariance();
+    for i in 0..2 {
+        let sd = exact.covariance[i][i].sqrt();
+        assert!((gaussian.mean[i] - exact.mean[i]).abs() < 0.02 * sd, "{:?} {:?}", gaussian.mean, exact.mean);
+        for j in 0..2 {
+            let scale = (exact.covariance[i][i] * exact.covariance[j][j]).sqrt();
+            let off = (covariance[2 * i + j] - exact.covariance[i][j]).abs();
+            assert!(off < 0.05 * scale, "{covariance:?} {:?}", exact.covariance);
+        }
+    }
+    assert!(fitted.chain_learning().is_none());
+}
+
+#[test]
+fn what_a_mean_field_gaussian_misses_is_known_and_a_chain_or_a_direction_finds_it() {
+    let (bound, exact) = (line(), exact());
+    let [[a, b], [_, c]] = exact.covariance;
+    // The divergence of the best Gaussian without covariances: half of log Λ₁₁Λ₂₂ / |Λ|.
+    let missed = 0.5 * (a * c / (a * c - b * b)).ln();
+    let plain = Fit { gaussian: Covariance::MeanField, ..Fit::default() };
+    let (alone, alone_error) = draws(&bound, &plain.clone().without_chain()).bound();
+    let gap = exact.log_evidence - alone;
+    assert!((gap - missed).abs() < 0.005 + 4.0 * alone_error, "{gap} ± {alone_error}, exactly {missed}");
+    let better = [
+        ("a chain", plain),
+        ("a direction", Fit { gaussian: Covariance::LowRank(1), ..Fit::default() }.without_chain()),
+    ];
+    for (what, settings) in better {
+        let (found, error) = draws(&bound, &settings).bound();
+        assert!(
+            found < exact.log_evidence + 4.0 * error,
+            "{what} gives {found} above {}",
+            exact.log_evidence
+        );
+        let rest = exact.log_evidence - found;
+        assert!(rest < 0.5 * missed, "{what} leaves {rest} of {missed}");
+    }
+}
+
+#[test]
+fn a_chain_comes_closer_to_the_eight_schools_than_its_gaussian() {
+    let bound = schools();
+    let (alone, chain) = (draws(&bound, &Fit::default().without_chain()), draws(&bound, &Fit::default()));
+    let ((b0, e0), (b1, e1)) = (alone.bound(), chain.bound());
+    assert!(b1 - b0 > 3.0 * e0.hypot(e1), "{b1} ± {e1} with, {b0} ± {e0} without");
+    let evidence = chain.weights().log_mean;
+    assert!(b1 < evidence, "the bound {b1} is below the evidence {evidence}");
+    // Means and deviations of 10,000 draws of a long run of NUTS (posteriordb, eight_schools_noncentered).
+    let reference = [("mu", 4.4, 3.3), ("tau", 3.6, 3.2)];
+    let error = |draws: &Draws| -> f64 {
+        let summary = draws.summary();
+        let off = |(name, mean, sd): (&str, f64, f64)| {
+            let row = summary.iter().find(|row| row.name == name).expect("a row");
+            (row.mean - mean).abs() / sd + (row.sd / sd - 1.0).abs()
+        };
+        reference.into_iter().map(off).sum()
+    };
+    assert!(error(&chain) < error(&alone), "{} with, {} without", error(&chain), error(&alone));
+    for row in chain.summary() {
+        assert!(row.q05 < row.q50 && row.q50 < row.q95 && row.mcse > 0.0, "{row:?}");
+    }
+    let names: Vec<&str> = chain.names().iter().map(String::as_str).collect();
+    assert_eq!(names[..3], ["mu", "tau", "raw[1]"]);
+    assert_eq!(names[17], "theta[8]");
+}
+
+#[test]
+fn seeds_decide() {
+    let bound = line();
+    let fit = |seed| bound.fit(&Fit { seed, ..Fit::default().without_chain() }).expect("a fit");
+    let (first, again, other) = (fit(1), fit(1), fit(2));
+    let of = |fitted: &hmcvi::bayes::Fitted, seed| fitted.draws(300, seed).expect("draws").element("slope");
+    assert_eq!(of(&first, 1), of(&again, 1));
+    assert_ne!(of(&first, 1), of(&first, 2));
+    assert_ne!(of(&first, 1), of(&other, 1));
+    let (short, long) = (first.draws(10, 1).expect("draws"), first.draws(300, 1).expect("draws"));
+    assert_eq!((short.len(), long.len()), (10, 300));
+    assert_eq!(short.row(9), long.row(9));
+}
+
+#[test]
+fn who_watches_can_stop_a_fit_and_keeps_what_there_is() {
+    let mut seen = Vec::new();
+    let watch = &mut |progress: Progress| {
+        seen.push(progress);
+        progress.stage == Stage::Start
+    };
+    let fitted = schools().fit_watched(&Fit::default(), watch).expect("a fit");
+    assert_eq!(fitted.gaussian_learning().stopped, Stopped::Asked);
+    assert_eq!(fitted.chain_learning().map(|learning| learning.stopped), Some(Stopped::Asked));
+    let (bound, _) = fitted.draws(1000, 1).expect("draws").bound();
+    assert!(bound.is_finite());
+    assert!(seen.iter().any(|progress| progress.stage == Stage::Chain && progress.updates.0 == 50));
+}
+
+#[test]
+fn densities_that_cannot_be_fitted_are_refused() {
+    let of = |model: Model| model.bind(&Data::new()).expect("a model");
+    let nowhere = of({
+        Model::new(|m| {
+            let x = m.sample("x", normal(0.0, 1.0));
+            m.add_log_density("lost", (-1.0 - x * x).log());
+        })
+    });
+    assert!(matches!(nowhere.fit(&Fit::default()), Err(FitError::NoDensity)));
+    let endless = of({
+        Model::new(|m| {
+            let x = m.sample("x", normal(0.0, 1.0));
+            m.add_log_density("more", x * x);
+        })
+    });
+    let refused = endless.fit(&Fit::default());
+    assert!(refused.is_err(), "{:?}", refused.map(|fitted| fitted.gaussian()));
 }

@@ -1,10 +1,11 @@
 //! Bayesian models of one's own: named variables, distributions, data.
 //!
 //! A [`Model`] is a description; [`Model::bind`] gives it data, checks that all fits and counts the real numbers that its
-//! variables are made from. What comes of it is a [`Potential`](crate::potential::Potential) like any other.
+//! variables are made from. What comes of it is a [`Potential`](crate::potential::Potential) like any other, and
+//! [`Bound::fit`] approximates its posterior.
 //!
 //! ```
-//! use hmcvi::bayes::{Data, Model, half_cauchy, normal};
+//! use hmcvi::bayes::{Data, Fit, Model, half_cauchy, normal};
 //!
 //! let schools = Model::new(|m| {
 //!     let (y, sd) = (m.data("y"), m.data("sigma"));
@@ -19,7 +20,12 @@
 //!     .with("sigma", [15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0]);
 //! let bound = schools.bind(&data)?;
 //! assert_eq!(bound.dimension(), 10);
-//! # Ok::<(), hmcvi::bayes::ModelError>(())
+//!
+//! let draws = bound.fit(&Fit::default().without_chain())?.draws(1000, 1)?;
+//! let tau = &draws.summary()[1];
+//! assert!(tau.name == "tau" && tau.q05 > 0.0 && tau.mean < 10.0);
+//! println!("log evidence at least {:.2}", draws.bound().0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod builder;

@@ -50,7 +50,7 @@ pub(crate) fn at(bound: &Bound, wanted: Wanted, z: &[f64]) -> Vec<f64> {
 
 /// Derivatives by each element of one row `z`, by differences of four values: column `i` of the Jacobian comes as part `i`.
 pub(crate) fn differences(bound: &Bound, wanted: Wanted, z: &[f64]) -> Vec<Vec<f64>> {
-    let steps: Vec<f64> = z.iter().map(|x| 1e-3 * x.abs().clamp(0.02, 1.0)).collect();
+    let steps: Vec<f64> = z.iter().map(|x| 3e-4 * x.abs().clamp(0.02, 1.0)).collect();
     let mut rows = Vec::new();
     for (i, step) in steps.iter().enumerate() {
         for multiple in [-2.0, -1.0, 1.0, 2.0] {
