@@ -1,5 +1,7 @@
 //! Begin with a fit: a Gaussian near the posterior, whose coordinates are easy for a sampler.
 
+use hmcvi::bayes::fit::FullGaussian;
+
 use crate::NutsError;
 
 /// A Gaussian on the unconstrained scale.
@@ -8,6 +10,30 @@ pub struct Start {
     mean: Vec<f64>,
     /// The lower factor `L` of the covariance `LLᵀ`, row by row.
     factor: Vec<f64>,
+}
+
+/// ```
+/// use hmcvi::bayes::{Data, Fit, Model, normal};
+/// use hmcvi_nuts::Start;
+///
+/// let model = Model::new(|m| {
+///     let x = m.sample("x", normal(3.0, 2.0));
+///     let y = m.data("y");
+///     m.observe("y", normal(x, 1.0), y);
+/// });
+/// let bound = model.bind(&Data::new().with("y", [2.0, 2.5]))?;
+/// let fitted = bound.fit(&Fit::default().without_chain())?;
+/// let start = Start::try_from(&fitted.gaussian())?;
+/// assert_eq!(start.dimension(), bound.dimension());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+impl TryFrom<&FullGaussian> for Start {
+    type Error = NutsError;
+
+    /// The Gaussian of a fit.
+    fn try_from(fitted: &FullGaussian) -> Result<Self, NutsError> {
+        Start::from_factor(&fitted.mean, &fitted.factor)
+    }
 }
 
 impl Start {

@@ -195,14 +195,12 @@ impl Quadrature {
                 alone.resize(POINTS, NOTHING);
                 for (i, x) in x.chunks(IMAGES * self.pixels).enumerate() {
                     let inputs: &[(&str, &[f32])] = &[("x", x), ("logits", &logits), ("alone", &alone)];
-                    self.meet
-                        .evaluate(store, &Run { rows: x.len() / self.pixels, inputs, ..Run::default() })?;
+                    let run = Run { rows: x.len() / self.pixels, inputs, ..Run::default() };
+                    self.meet.evaluate(store, &run)?;
                     let found = self.meet.output("sum").expect("the program has this output");
-                    let of_images = &mut sums[i * IMAGES..];
-                    of_images
-                        .iter_mut()
-                        .zip(found)
-                        .for_each(|(sum, more)| *sum = log_add(*sum, f64::from(*more)));
+                    for (sum, more) in sums[i * IMAGES..].iter_mut().zip(found) {
+                        *sum = log_add(*sum, f64::from(*more));
+                    }
                 }
                 done += 1;
                 if look(done as f64 / all as f64) {
