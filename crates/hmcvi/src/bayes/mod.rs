@@ -33,6 +33,7 @@ mod data;
 mod dims;
 pub mod distribution;
 mod error;
+pub mod examples;
 pub mod fit;
 mod model;
 pub mod support;
