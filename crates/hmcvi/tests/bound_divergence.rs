@@ -113,6 +113,7 @@ fn a_diverging_row_leaves_the_others_as_they_are() {
         mass,
         acceptance,
         step_size: StepSize::Network,
+        ..ChainSettings::default()
     };
     let graph = Graph::new();
     let parameters = Rc::new(Parameters::new(&graph));
@@ -152,6 +153,7 @@ fn own_potential(
         mass: Mass::Global,
         acceptance,
         step_size: StepSize::Global,
+        ..ChainSettings::default()
     };
     let graph = Graph::new();
     let parameters = Parameters::new(&graph);

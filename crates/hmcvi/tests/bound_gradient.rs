@@ -5,7 +5,7 @@ mod common;
 use std::rc::Rc;
 
 use common::model::{STEP_SIZE, chain, image_input, images, values};
-use common::{Compiled, Outputs, STENCIL, combinations, describe, normals, per_row};
+use common::{Compiled, Outputs, STENCIL, combinations, describe, normals, per_row, seeing_the_score};
 use hmcvi::family::{Acceptance, ChainSettings, Entropies};
 use hmcvi::nn::{Activation, Parameters};
 use hmcvi_graph::{Expr, Graph, Run, Store};
@@ -116,7 +116,7 @@ fn check(settings: ChainSettings, entropies: Entropies, activation: Activation) 
 
 #[test]
 fn every_combinations_gradient_agrees_with_finite_differences() {
-    for settings in combinations() {
+    for settings in combinations().into_iter().chain(seeing_the_score()) {
         check(settings, Entropies::ClosedForm, Activation::Tanh);
     }
 }

@@ -1,7 +1,7 @@
 //! Hold the 22 rows of the paper's table (`tab:Results`) by name.
 
 use super::spec::RunSpec;
-use crate::family::{Acceptance, ChainSettings, Mass, StepSize};
+use crate::family::{Acceptance, ChainSettings, Mass, Reverse, StepSize};
 
 /// One row of the paper's table.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,8 +26,9 @@ const fn row(
     (partial_momentum, mass, acceptance): (bool, Mass, Acceptance),
     (bound, nll): (f64, f64),
 ) -> PaperRow {
-    let step_size = StepSize::Global;
-    let chain = ChainSettings { hmc_steps, leapfrog_steps, partial_momentum, mass, acceptance, step_size };
+    let (step_size, reverse) = (StepSize::Global, Reverse::Network);
+    let chain =
+        ChainSettings { hmc_steps, leapfrog_steps, partial_momentum, mass, acceptance, step_size, reverse };
     PaperRow { preset: names.0, name: names.1, latent, chain, bound, nll }
 }
 

@@ -16,7 +16,8 @@ pub use begin::{BeginError, FirstLook};
 pub use draw::{Arrival, Draw, Measure, Reported};
 pub use dropped::{Dropped, NotABound};
 pub use hmc_chain::{
-    Acceptance, BoundTerms, Chain, ChainSettings, Entropies, HmcChain, Inference, Mass, Step, StepSize,
+    Acceptance, BoundTerms, Chain, ChainSettings, Entropies, HmcChain, Inference, Mass, Reverse, Step,
+    StepSize,
 };
 
 use crate::dist::Gaussian;

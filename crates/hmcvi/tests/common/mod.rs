@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hmcvi::data::{Dataset, Table};
-use hmcvi::family::{Acceptance, ChainSettings, Mass, StepSize};
+use hmcvi::family::{Acceptance, ChainSettings, Mass, Reverse, StepSize};
 use hmcvi_graph::random::{self, Key};
 use hmcvi_graph::{CpuOptions, Executable, Expr, Graph, Rows, Run, Shape, Store};
 
@@ -165,6 +165,7 @@ pub(crate) fn combinations() -> Vec<ChainSettings> {
                         mass,
                         acceptance,
                         step_size,
+                        reverse: Reverse::Network,
                     });
                 }
             }
@@ -184,16 +185,24 @@ pub(crate) fn combinations() -> Vec<ChainSettings> {
                 mass,
                 acceptance,
                 step_size,
+                reverse: Reverse::Network,
             });
         }
     }
     all
 }
 
+/// Some of these with reverse models that see the score.
+pub(crate) fn seeing_the_score() -> Vec<ChainSettings> {
+    let all =
+        combinations().into_iter().filter(|s| s.mass == Mass::Global && s.step_size == StepSize::Global);
+    all.map(|s| ChainSettings { reverse: Reverse::Score, ..s }).collect()
+}
+
 /// The settings in few words, for messages.
 pub(crate) fn describe(s: &ChainSettings) -> String {
     format!(
-        "T={} L={} partial={} mass={:?} acceptance={:?} step_size={:?}",
-        s.hmc_steps, s.leapfrog_steps, s.partial_momentum, s.mass, s.acceptance, s.step_size
+        "T={} L={} partial={} mass={:?} acceptance={:?} step_size={:?} reverse={:?}",
+        s.hmc_steps, s.leapfrog_steps, s.partial_momentum, s.mass, s.acceptance, s.step_size, s.reverse
     )
 }

@@ -15,9 +15,11 @@
 //! `α` is 0, and `α` nothing to gain while the model has not learnt it. Until then what remains costs half of
 //! `-log(1 - α²)` for each dimension and HMC step but the first.
 
+use std::f64::consts::FRAC_PI_2;
+
 use hmcvi_graph::{Real, Store};
 
-use super::ChainSettings;
+use super::{ChainSettings, Reverse};
 use crate::device::DeviceError;
 use crate::family::FirstLook;
 
@@ -45,8 +47,8 @@ pub(super) fn find<T: Real>(
     let log_masses = look.output("log_mass").to_vec();
     let dimension = fit_reverse_models(look.store(), &log_masses, settings.partial_momentum);
     set(look.store(), "raw_alpha", first_alpha(dimension * (settings.hmc_steps - 1)).atanh());
-    let quarter = quarter_turn(look.output("log_variance"), &log_masses);
-    let longest = quarter / settings.leapfrog_steps as f64;
+    let radian = radian(look.output("log_variance"), &log_masses);
+    let longest = radian * first_angle(settings) / settings.leapfrog_steps as f64;
     for trial in 0..TRIALS {
         let step_size = longest * SHORTER.powi(trial);
         set(look.store(), LOG_STEP_SIZE, step_size.ln());
@@ -80,12 +82,33 @@ fn first_alpha(remaining: usize) -> f64 {
     (1.0 - (-2.0 * FIRST_COST / remaining.max(1) as f64).exp()).sqrt()
 }
 
-/// How long a particle needs, in an oscillation that is as wide as the encoder's Gaussian in the geometric mean, for a
-/// quarter of its way: where it ends does not depend on where it was. Those that simulate for longer come back.
-fn quarter_turn<T: Real>(log_variances: &[T], log_masses: &[T]) -> f64 {
+/// How long a particle needs for one radian of an oscillation that is as wide as the encoder's Gaussian in the geometric
+/// mean.
+fn radian<T: Real>(log_variances: &[T], log_masses: &[T]) -> f64 {
     let mean = |values: &[T]| values.iter().map(|v| v.to_f64()).sum::<f64>() / values.len() as f64;
-    let time = std::f64::consts::FRAC_PI_2 * (0.5 * (mean(log_variances) + mean(log_masses))).exp();
+    let time = (0.5 * (mean(log_variances) + mean(log_masses))).exp();
     if time.is_normal() { time } else { 1.0 }
+}
+
+/// How far the first simulations turn. After a quarter of a turn, where a particle ends does not depend on where it was;
+/// those that simulate for longer come back.
+///
+/// Reverse models that see the score gain more from smaller turns. Where a posterior differs from its Gaussian by a small
+/// cubic term, a turn by `θ` leaves `cos⁶θ` of their divergence in the position and puts `3 cos⁴θ sin²θ` of it into the
+/// mean of the momentum, which such a model knows; the rest is lost. All steps together know most of it at this angle.
+fn first_angle(settings: ChainSettings) -> f64 {
+    const PARTS: u32 = 1000;
+    if settings.reverse == Reverse::Network {
+        return FRAC_PI_2;
+    }
+    let known = |angle: f64| {
+        let square = angle.cos().powi(2);
+        let left = |step: usize| square.powi(3).powi(step as i32);
+        let each = 3.0 * square.powi(2) * (1.0 - square);
+        (0..settings.hmc_steps).map(|step| each * left(step)).sum::<f64>()
+    };
+    let angles = (1..=PARTS).map(|part| FRAC_PI_2 * f64::from(part) / f64::from(PARTS));
+    angles.max_by(|a, b| known(*a).total_cmp(&known(*b))).unwrap_or(FRAC_PI_2)
 }
 
 /// Adds to log masses what makes them inverse to the encoder's mean variances, without changing their mean: momenta keep
@@ -208,11 +231,23 @@ mod tests {
     }
 
     #[test]
-    fn a_quarter_of_a_turn_takes_a_quarter_of_the_period() {
-        // An oscillator of variance 1/4 and mass 4 has the angular frequency 1.
+    fn a_radian_takes_a_unit_of_time_where_the_angular_frequency_is_1() {
+        // An oscillator of variance 1/4 and mass 4.
         let (variance, mass) = (0.25f32.ln(), 4f32.ln());
-        let time = quarter_turn(&[variance, variance], &[mass, mass]);
-        assert!((time - std::f64::consts::FRAC_PI_2).abs() < 1e-6, "{time}");
-        assert_eq!(quarter_turn(&[f32::INFINITY], &[0.0]), 1.0);
+        let time = radian(&[variance, variance], &[mass, mass]);
+        assert!((time - 1.0).abs() < 1e-6, "{time}");
+        assert_eq!(radian(&[f32::INFINITY], &[0.0]), 1.0);
+    }
+
+    #[test]
+    fn chains_of_more_steps_turn_less_in_each() {
+        let angle = |hmc_steps, reverse| {
+            first_angle(ChainSettings { hmc_steps, reverse, ..ChainSettings::default() })
+        };
+        assert_eq!(angle(3, Reverse::Network), FRAC_PI_2);
+        // One step: cos⁴θ sin²θ is largest where cos²θ = 2/3.
+        assert!((angle(1, Reverse::Score).cos().powi(2) - 2.0 / 3.0).abs() < 2e-3);
+        let angles = [1, 3, 10, 30].map(|steps| angle(steps, Reverse::Score));
+        assert!(angles.windows(2).all(|pair| pair[1] < pair[0]), "{angles:?}");
     }
 }

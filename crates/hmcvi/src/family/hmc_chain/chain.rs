@@ -186,7 +186,7 @@ impl<'g> Inference<'_, 'g> {
         let last = steps[steps.len() - 1].after;
         let mut arrivals = self.arrivals(&steps);
         let reverse_momentum = sum(zero, arrivals.iter().map(|a| a.log_prob));
-        let final_momentum = self.final_momentum(last.z).log_prob(last.v);
+        let final_momentum = self.final_momentum(last).log_prob(last.v);
         arrivals.push(Arrival { v: last.v, seen: last.z, log_prob: final_momentum });
         let terms = BoundTerms {
             log_joint: last.log_density,
@@ -272,7 +272,7 @@ impl<'g> Inference<'_, 'g> {
             let State { z, v, .. } = step.before;
             let u = partial.then_some(step.info.u);
             let seen: Vec<Expr<'g>> = [Some(z), u].into_iter().flatten().collect();
-            let log_prob = self.reverse_momentum(z, u, t + 1).log_prob(v);
+            let log_prob = self.reverse_momentum(step.before, u, t + 1).log_prob(v);
             Arrival { v, seen: Expr::concat_cols(&seen), log_prob }
         };
         counted.map(arrival).collect()

@@ -14,7 +14,7 @@ mod settings;
 mod step_size;
 
 pub use chain::{BoundTerms, Chain, Entropies, Inference, Step};
-pub use settings::{Acceptance, ChainSettings, Mass, StepSize};
+pub use settings::{Acceptance, ChainSettings, Mass, Reverse, StepSize};
 
 use hmcvi_graph::Real;
 

@@ -45,6 +45,18 @@ pub enum StepSize {
     Network,
 }
 
+/// What reverse models see of the place of a momentum that they guess.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Reverse {
+    /// The position, by a network, as in the paper.
+    #[default]
+    Network,
+    /// The force there too, which says in which way the posterior is not Gaussian.
+    Score,
+}
+
 /// The HMC chain that improves the posterior approximation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -64,6 +76,8 @@ pub struct ChainSettings {
     pub acceptance: Acceptance,
     /// Step size.
     pub step_size: StepSize,
+    /// Reverse models.
+    pub reverse: Reverse,
 }
 
 impl Default for ChainSettings {
@@ -76,6 +90,7 @@ impl Default for ChainSettings {
             mass: Mass::Global,
             acceptance: Acceptance::None,
             step_size: StepSize::Global,
+            reverse: Reverse::Network,
         }
     }
 }
