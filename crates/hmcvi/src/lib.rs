@@ -19,7 +19,7 @@ mod problem;
 pub mod run;
 pub mod train;
 
-pub use problem::Problem;
+pub use problem::{Problem, Subject};
 
 /// The library example of the README.
 #[cfg(doctest)]

@@ -22,6 +22,25 @@ pub struct Problem {
     pub family: Arc<dyn Family>,
 }
 
+/// A problem with all that evaluations and figures ask of a run.
+#[derive(Clone)]
+pub struct Subject {
+    /// The model and the family.
+    pub problem: Problem,
+    /// How rows become what the model sees.
+    pub observation: Observation,
+    /// Seed of all draws.
+    pub seed: u64,
+}
+
+impl Subject {
+    /// That of a run, for rows such as these.
+    pub fn of_run(spec: &RunSpec, rows: &Table) -> Self {
+        let observation = spec.data.observation(rows);
+        Subject { problem: Problem::of_run(spec, rows.columns()), observation, seed: spec.eval.seed }
+    }
+}
+
 impl Problem {
     /// Any model with any family.
     pub fn new(model: impl Model + 'static, family: impl Family + 'static) -> Self {

@@ -53,7 +53,7 @@ fn assert_decoded(model: &mut Builtin, device: &Device, found: &[f32], z: [f32; 
 #[test]
 fn an_energy_surface_has_the_models_energies_and_its_chains() {
     let (mut model, data, device) = builtin();
-    let plane = PlaneModel::new(&model.spec, &model.checkpoint.store, &device).expect("a plane");
+    let plane = PlaneModel::new(&model.spec, data.test(), &model.checkpoint.store, &device).expect("a plane");
     let found = energy_surface(&plane, data.test(), IMAGE, 1).expect("it runs");
     for field in [&found.energy, &found.near] {
         assert_eq!(field.values.len(), field.columns * field.rows);
@@ -79,7 +79,7 @@ fn an_energy_surface_has_the_models_energies_and_its_chains() {
 #[test]
 fn a_latent_map_shows_the_chains_ends_through_the_distribution_function() {
     let (mut model, data, device) = builtin();
-    let plane = PlaneModel::new(&model.spec, &model.checkpoint.store, &device).expect("a plane");
+    let plane = PlaneModel::new(&model.spec, data.test(), &model.checkpoint.store, &device).expect("a plane");
     let found = latent_square(&plane, data.train(), 60, 3).expect("it runs");
     assert_eq!((found.images, found.points.len()), (60, 60));
     let images = data.train().slice(0..60).expect("sixty images");
@@ -104,7 +104,7 @@ fn a_latent_map_shows_the_chains_ends_through_the_distribution_function() {
 /// The posteriors of the image, which take a while.
 static POSTERIORS: LazyLock<Posteriors> = LazyLock::new(|| {
     let (model, data, device) = builtin();
-    let plane = PlaneModel::new(&model.spec, &model.checkpoint.store, &device).expect("a plane");
+    let plane = PlaneModel::new(&model.spec, data.test(), &model.checkpoint.store, &device).expect("a plane");
     posteriors(&plane, data.test(), IMAGE, 4000, 1).expect("it runs")
 });
 
@@ -184,11 +184,11 @@ fn the_evidence_by_quadrature_is_that_of_importance_sampling() {
 #[test]
 fn only_planes_have_these_figures() {
     let spec = preset("basic-20d").expect("a preset");
-    let (store, device) = (Store::new(), Device::cpu(1));
-    let error = PlaneModel::new(&spec, &store, &device).err().expect("twenty dimensions");
-    assert!(matches!(error, FigureError::NotAPlane(20)), "{error}");
     let (model, data, device) = builtin();
-    let plane = PlaneModel::new(&model.spec, &model.checkpoint.store, &device).expect("a plane");
+    let store = Store::new();
+    let error = PlaneModel::new(&spec, data.test(), &store, &device).err().expect("twenty dimensions");
+    assert!(matches!(error, FigureError::NotAPlane(20)), "{error}");
+    let plane = PlaneModel::new(&model.spec, data.test(), &model.checkpoint.store, &device).expect("a plane");
     let error = energy_surface(&plane, data.test(), 5000, 1).expect_err("no such image");
     assert!(error.to_string().contains("image 5000"), "{error}");
 }

@@ -100,7 +100,7 @@ fn small() -> (RunSpec, Store<f32>) {
 fn figures_of_a_model_are_as_they_were() {
     let (data, device) = (Dataset::embedded().expect("embedded"), Device::cpu(2));
     let (spec, store) = small();
-    let plane = PlaneModel::new(&spec, &store, &device).expect("a plane");
+    let plane = PlaneModel::new(&spec, data.test(), &store, &device).expect("a plane");
     // Products in f32 depend on the processor in their last digits.
     check("energy-surface", &energy_surface(&plane, data.test(), 11, 1).expect("it runs"), 2e-3);
     check("latent-map", &latent_square(&plane, data.train(), 200, 1).expect("it runs"), 2e-3);

@@ -135,7 +135,7 @@ fn make(number: u8, model: &mut Model, arguments: &Arguments) -> Result<Drawn, F
         }
         7 => {
             let Model { spec, data, checkpoint, device, .. } = model;
-            let plane = PlaneModel::new(spec, &checkpoint.store, device)?;
+            let plane = PlaneModel::new(spec, data.train(), &checkpoint.store, device)?;
             let data = figure::latent_square(&plane, data.train(), arguments.points as usize, seed)?;
             (drawing::latent_square(&data), serde_json::to_string(&data))
         }
@@ -149,7 +149,7 @@ fn make(number: u8, model: &mut Model, arguments: &Arguments) -> Result<Drawn, F
 
 fn plane(model: &mut Model) -> Result<(PlaneModel<'_>, &Table), FigureError> {
     let Model { spec, data, checkpoint, device, .. } = model;
-    Ok((PlaneModel::new(spec, &checkpoint.store, device)?, data.test()))
+    Ok((PlaneModel::new(spec, data.test(), &checkpoint.store, device)?, data.test()))
 }
 
 fn motion(settings: &MotionSettings) -> Result<Drawn, Failure> {

@@ -1,6 +1,6 @@
 //! Evaluate trained models, and say how far the results can be trusted.
 //!
-//! [`evaluate()`] does everything for a run. Its parts work for any [`Problem`](crate::Problem): importance
+//! [`evaluate()`] does everything for a run, [`evaluate_problem()`] for any [`Problem`](crate::Problem). Its parts: importance
 //! sampling ([`ImportanceSampler`]), annealed importance sampling ([`Annealer`]), bounds from both sides on
 //! simulated data ([`sandwich`]), and reference draws from posteriors ([`PosteriorSampler`]). For models with two
 //! latent dimensions there is the likelihood itself ([`Quadrature`]), and for chains what better reverse models would add to
@@ -25,7 +25,7 @@ pub use bound::{BoundEvaluator, Bounds, rows};
 pub use decode::{Decoder, image_shape, prior_draws};
 pub use evaluate::{
     EvaluationOptions, EvaluationResult, ImportanceOptions, Phase, TEST_SEED, Watch, evaluate,
-    finite_estimate,
+    evaluate_problem, finite_estimate,
 };
 pub use importance::{ImportanceSampler, Proposal};
 pub use posterior::{Distance, PosteriorOptions, PosteriorSampler, Reference};

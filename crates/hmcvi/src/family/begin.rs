@@ -1,8 +1,8 @@
 //! Let a family look at data before training begins.
 
-use hmcvi_graph::{Real, Run, Store};
+use hmcvi_graph::{Program, Real, Run, Store};
 
-use crate::device::{DeviceError, Prepared};
+use crate::device::{Device, DeviceError, Prepared};
 
 /// A family that found no first values.
 #[derive(Debug, thiserror::Error)]
@@ -26,9 +26,19 @@ pub struct FirstLook<'a, T: Real = f32> {
 }
 
 impl<'a, T: Real> FirstLook<'a, T> {
-    /// A look with these parameters at some batches.
-    pub(crate) fn new(program: Prepared<T>, store: &'a mut Store<T>, runs: Vec<Run<'a, T>>) -> Self {
-        FirstLook { program, store, runs }
+    /// A look with these parameters at some batches. The program is that of an objective
+    /// ([`first_look_program`](crate::train::Objective::first_look_program)).
+    ///
+    /// # Errors
+    /// If the device cannot be used.
+    pub fn new(
+        program: &Program,
+        device: &Device,
+        store: &'a mut Store<T>,
+        runs: Vec<Run<'a, T>>,
+    ) -> Result<Self, DeviceError> {
+        let rows = runs.iter().map(|run| run.rows).max().unwrap_or(1);
+        Ok(FirstLook { program: device.prepare(program, rows)?, store, runs })
     }
 
     /// Batches that can be looked at.

@@ -50,6 +50,11 @@ pub trait Family: Send + Sync {
         true
     }
 
+    /// HMC steps of a draw, and leapfrog steps of each, for pictures.
+    fn steps(&self) -> (usize, usize) {
+        (0, 0)
+    }
+
     /// Finds first values of its parameters by looking at some data, and returns what is worth recording of them by name.
     ///
     /// # Errors

@@ -22,7 +22,7 @@ pub fn energy_surface(
     image: usize,
     seed: u64,
 ) -> Result<EnergySurface, FigureError> {
-    let observed = observe(model.spec, images, image)?;
+    let observed = observe(&model.subject.observation, images, image)?;
     let mut energies = Energies::new(model, &observed.row)?;
     let energy = energies.on(model, Field::empty([-REACH; 2], [REACH; 2], GRID, GRID))?;
     let middle = |i: usize| REACH * ((2 * i + 1) as f64 / IMAGES as f64 - 1.0);
@@ -41,6 +41,6 @@ pub fn energy_surface(
         decoded,
         near,
         paths,
-        leapfrog_steps: model.spec.chain.leapfrog_steps,
+        leapfrog_steps: model.subject.problem.family.steps().1,
     })
 }

@@ -22,9 +22,9 @@ pub fn latent_square(
     let count = count.min(images.len());
     let none = || FigureError::NoImage { image: count, images: images.len() };
     let shown = images.slice(0..count).ok_or_else(none)?;
-    let drawn = model.spec.data.observation(&shown).draw(&shown, TEST_SEED, 0);
-    let problem = model.problem(shown.columns());
-    let mut evaluator = BoundEvaluator::new(&problem, &drawn.observation(), model.device)?;
+    let drawn = model.subject.observation.draw(&shown, TEST_SEED, 0);
+    let problem = &model.subject.problem;
+    let mut evaluator = BoundEvaluator::new(problem, &drawn.observation(), model.device)?;
     let chains = evaluator.run(model.store, &drawn, &rows(count), seed, 0, |_| false)?;
     let points = chains.end.as_chunks::<2>().0.iter().enumerate().map(|(i, z)| LatentPoint {
         x: normal_distribution(z[0].into()),
@@ -39,7 +39,7 @@ pub fn latent_square(
     };
     Ok(LatentSquare {
         images: count,
-        hmc_steps: model.spec.chain.hmc_steps as u64,
+        hmc_steps: problem.family.steps().0 as u64,
         points: points.filter(|p| p.x.is_finite() && p.y.is_finite()).collect(),
         decoded,
     })

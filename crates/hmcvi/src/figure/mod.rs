@@ -25,11 +25,11 @@ use hmcvi_graph::Store;
 use hmcvi_record::figure::Picture;
 
 use crate::config::RunSpec;
-use crate::data::{DataError, Drawn, Kind, Table};
+use crate::data::{DataError, Drawn, Kind, Observation, Table};
 use crate::device::{Device, DeviceError};
 use crate::eval::{EvalError, TEST_SEED};
 use crate::hmc::SamplerError;
-use crate::problem::Problem;
+use crate::problem::Subject;
 
 /// A figure that cannot be computed.
 #[derive(Debug, thiserror::Error)]
@@ -80,28 +80,34 @@ impl From<hmcvi_graph::CompileError> for FigureError {
 
 /// A trained model whose latent space is a plane.
 pub struct PlaneModel<'a> {
-    spec: &'a RunSpec,
+    subject: Subject,
     store: &'a Store<f32>,
     device: &'a Device,
 }
 
 impl<'a> PlaneModel<'a> {
-    /// A model with its parameters.
+    /// The model of a run with its parameters, for rows such as these.
     ///
     /// # Errors
     /// [`FigureError::NotAPlane`] for other dimensions than two.
-    pub fn new(spec: &'a RunSpec, store: &'a Store<f32>, device: &'a Device) -> Result<Self, FigureError> {
-        match spec.model.latent {
-            2 => Ok(PlaneModel { spec, store, device }),
+    pub fn new(
+        spec: &RunSpec,
+        rows: &Table,
+        store: &'a Store<f32>,
+        device: &'a Device,
+    ) -> Result<Self, FigureError> {
+        PlaneModel::of(Subject::of_run(spec, rows), store, device)
+    }
+
+    /// Any model with any family.
+    ///
+    /// # Errors
+    /// [`FigureError::NotAPlane`] for other dimensions than two.
+    pub fn of(subject: Subject, store: &'a Store<f32>, device: &'a Device) -> Result<Self, FigureError> {
+        match subject.problem.model.latent() {
+            2 => Ok(PlaneModel { subject, store, device }),
             other => Err(FigureError::NotAPlane(other)),
         }
-    }
-}
-
-impl PlaneModel<'_> {
-    /// The problem for rows with so many columns.
-    fn problem(&self, columns: usize) -> Problem {
-        Problem::of_run(self.spec, columns)
     }
 }
 
@@ -113,10 +119,10 @@ struct Observed {
 }
 
 /// One image, binarised once and for all as the settings say.
-fn observe(spec: &RunSpec, images: &Table, image: usize) -> Result<Observed, FigureError> {
+fn observe(observation: &Observation, images: &Table, image: usize) -> Result<Observed, FigureError> {
     let none = || FigureError::NoImage { image, images: images.len() };
     let one = images.slice(image..image + 1).ok_or_else(none)?;
-    let row = spec.data.observation(&one).draw(&one, TEST_SEED, 0);
+    let row = observation.draw(&one, TEST_SEED, 0);
     let mut values = row.values(0..1);
     let largest = values.iter().copied().fold(0.0, f32::max);
     if largest > 0.0 {

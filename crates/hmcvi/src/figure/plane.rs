@@ -24,7 +24,7 @@ impl Energies {
     pub(super) fn new(model: &PlaneModel<'_>, image: &Drawn) -> Result<Self, FigureError> {
         let graph = Graph::new();
         let parameters = Rc::new(Parameters::new(&graph));
-        let (problem, observation) = (model.problem(image.columns()), image.observation());
+        let (problem, observation) = (&model.subject.problem, image.observation());
         let potential = problem.model.potential(&parameters, observation.drawn(&graph));
         let energy = potential.energy(graph.batch_input("z", 2));
         let program = graph.program().output("energy", energy).compile()?;
@@ -66,7 +66,7 @@ pub(super) fn mosaic(
     (height, width): (usize, usize),
 ) -> Result<Mosaic, FigureError> {
     let z: Vec<f32> = points.as_flattened().iter().map(|z| *z as f32).collect();
-    let means = Decoder::new(&model.problem(height * width), model.device)?.means(model.store, &z)?;
+    let means = Decoder::new(&model.subject.problem, model.device)?.means(model.store, &z)?;
     let rows = points.len() / columns;
     let mut values = vec![0f32; means.len()];
     for (i, image) in means.chunks(height * width).enumerate() {
@@ -90,7 +90,7 @@ pub(super) fn paths(
 ) -> Result<Vec<ChainPath>, FigureError> {
     let graph = Graph::new();
     let parameters = Rc::new(Parameters::new(&graph));
-    let (problem, observation) = (model.problem(image.columns()), image.observation());
+    let (problem, observation) = (&model.subject.problem, image.observation());
     let draw = problem.infer(&parameters, observation.drawn(&graph));
     let mut program = graph.program().output("z0", draw.start).output("end", draw.z);
     let mut places = 1;

@@ -35,10 +35,10 @@ pub fn posteriors(
     draws: usize,
     seed: u64,
 ) -> Result<Posteriors, FigureError> {
-    let observed = observe(model.spec, images, image)?;
+    let observed = observe(&model.subject.observation, images, image)?;
     let mut energies = Energies::new(model, &observed.row)?;
-    let problem = model.problem(observed.row.columns());
-    let mut evaluator = BoundEvaluator::new(&problem, &observed.row.observation(), model.device)?;
+    let observation = observed.row.observation();
+    let mut evaluator = BoundEvaluator::new(&model.subject.problem, &observation, model.device)?;
     let chains = evaluator.run(model.store, &observed.row, &vec![0; draws], seed, 0, |_| false)?;
     let mean = [0, 1].map(|i| f64::from(chains.encoder_mean[i]));
     let log_variance = [0, 1].map(|i| f64::from(chains.encoder_log_variance[i]));
@@ -78,7 +78,7 @@ pub fn posteriors(
         log_evidence,
         initial: Density { divergence: divergence(&initial, &log_posterior), density: initial },
         improved: Density { divergence: divergence(&improved, &log_posterior), density: improved },
-        hmc_steps: model.spec.chain.hmc_steps as u64,
+        hmc_steps: model.subject.problem.family.steps().0 as u64,
         draws,
         bandwidth: width,
         estimate_of_exact: estimate(&draws_from(&exact, draws, seed)),

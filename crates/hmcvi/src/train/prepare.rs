@@ -223,7 +223,7 @@ fn begin_family(
         }
     };
     let runs = (0..indices.len()).map(run).collect();
-    let mut look = FirstLook::new(device.prepare(&program, EVALUATION_ROWS)?, store, runs);
+    let mut look = FirstLook::new(&program, device, store, runs)?;
     Ok(training.problem.family.begin(&mut look)?)
 }
 

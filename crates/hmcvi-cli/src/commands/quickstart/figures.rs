@@ -133,7 +133,7 @@ fn gain_of(
         finite_estimate(&images.iter().map(|i| -of(i).unwrap_or(f64::NAN)).collect::<Vec<_>>())
     };
     let store = checkpoint.store.clone();
-    let plane = PlaneModel::new(spec, &store, device)?;
+    let plane = PlaneModel::new(spec, data.test(), &store, device)?;
     Ok(GainOf {
         name: name.into(),
         exact: negative(|i| i.exact),

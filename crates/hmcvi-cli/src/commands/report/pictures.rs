@@ -137,7 +137,7 @@ fn typical(kind: Kind) -> &'static str {
 
 fn latent_map(model: &mut Model, run: usize) -> Result<Picture, Failure> {
     let Model { spec, data, checkpoint, device, .. } = model;
-    let plane = PlaneModel::new(spec, &checkpoint.store, device)?;
+    let plane = PlaneModel::new(spec, data.train(), &checkpoint.store, device)?;
     let square = figure::latent_square(&plane, data.train(), MAPPED, SEED)?;
     let from =
         if square.hmc_steps > 0 { "drawn from the end of the chain" } else { "drawn from the encoder" };
@@ -167,7 +167,7 @@ fn latent_map(model: &mut Model, run: usize) -> Result<Picture, Failure> {
 fn energy_surface(model: &mut Model, run: usize) -> Result<Picture, Failure> {
     let Model { spec, data, checkpoint, device, .. } = model;
     let image = IMAGE.min(data.test().len().saturating_sub(1));
-    let plane = PlaneModel::new(spec, &checkpoint.store, device)?;
+    let plane = PlaneModel::new(spec, data.test(), &checkpoint.store, device)?;
     let surface = figure::energy_surface(&plane, data.test(), image, SEED)?;
     let draws = if spec.chain.hmc_steps > 0 { "chains that start" } else { "draws" };
     Ok(Picture {

@@ -243,7 +243,7 @@ impl Bound {
             let rows = 4 * settings.rows;
             let runs =
                 (0..LOOKS).map(|look| Run { rows, seed: settings.seed, step: look as u64, ..Run::default() });
-            let mut look = FirstLook::new(device.prepare(&program, rows)?, store, runs.collect());
+            let mut look = FirstLook::new(&program, &device, store, runs.collect())?;
             family.find_first_values(&mut look)?;
         }
         let pace = Pace {

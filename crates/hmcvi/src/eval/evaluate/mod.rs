@@ -28,7 +28,7 @@ use super::quadrature::QuadratureOptions;
 use crate::config::RunSpec;
 use crate::data::{Drawn, Observation, Table};
 use crate::device::Device;
-use crate::problem::Problem;
+use crate::problem::{Problem, Subject};
 
 /// Seed of the fixed binarisation draws of test images, the same for all models.
 pub const TEST_SEED: u64 = 0x7e57;
@@ -196,7 +196,7 @@ pub struct EvaluationResult {
     pub seconds: BTreeMap<String, f64>,
 }
 
-/// Judges the model whose parameters are in `store`.
+/// Evaluates the model of a run whose parameters are in `store`.
 pub fn evaluate(
     spec: &RunSpec,
     store: &Store<f32>,
@@ -205,23 +205,22 @@ pub fn evaluate(
     device: &Device,
     watch: &mut dyn Watch,
 ) -> Result<EvaluationResult, EvalError> {
-    let problem = Problem::of_run(spec, images.columns());
-    let observation = spec.data.observation(images);
+    evaluate_problem(&Subject::of_run(spec, images), store, images, options, device, watch)
+}
+
+/// Evaluates any model with any family, as [`evaluate`] does those of a run.
+pub fn evaluate_problem(
+    subject: &Subject,
+    store: &Store<f32>,
+    images: &Table,
+    options: &EvaluationOptions,
+    device: &Device,
+    watch: &mut dyn Watch,
+) -> Result<EvaluationResult, EvalError> {
+    let Subject { problem, observation, seed } = subject.clone();
     let chain = BoundEvaluator::new(&problem, &observation, device)?;
-    let seed = spec.eval.seed;
-    Evaluator {
-        store,
-        images,
-        options,
-        device,
-        watch,
-        problem,
-        observation,
-        seed,
-        chain,
-        seconds: BTreeMap::new(),
-    }
-    .run()
+    let seconds = BTreeMap::new();
+    Evaluator { store, images, options, device, watch, problem, observation, seed, chain, seconds }.run()
 }
 
 /// A result on its way.

@@ -84,6 +84,10 @@ impl Family for HmcChain {
         self.settings.hmc_steps == 0
     }
 
+    fn steps(&self) -> (usize, usize) {
+        (self.settings.hmc_steps, self.settings.leapfrog_steps)
+    }
+
     fn begin(&self, look: &mut FirstLook<'_>) -> Result<Vec<(&'static str, f64)>, BeginError> {
         if self.is_gaussian() {
             return Ok(Vec::new());
