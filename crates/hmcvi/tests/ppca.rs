@@ -57,23 +57,23 @@ impl Measurements {
         Measurements { data: Arc::new(data.expect("three times the same rows")), standardised, log_scales }
     }
 
-    /// Lengths and widths of the leaves of 150 iris flowers.
-    fn iris() -> Self {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/data/iris.csv");
-        let columns = CsvColumns { labels: Some("species".into()), ..CsvColumns::default() };
+    /// The numbers of a file, without the column that names classes.
+    fn of_file(file: &str, labels: &str) -> Self {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+        let columns = CsvColumns { labels: Some(labels.into()), ..CsvColumns::default() };
         Measurements::new(read_csv(&file, &columns).expect("the file is part of the repository"))
     }
 
-    /// The darkness of 30 pixels, 5 lines of 6 in the middle, of 1,000 handwritten digits.
-    fn digits() -> Self {
-        let all = Dataset::embedded().expect("embedded images");
-        let images = all.train().values(0..1000).expect("there are 5,000");
-        let pixels = |image: &[f32]| -> Vec<f32> {
-            let place = |line: usize, column: usize| image[(11 + line) * 28 + 11 + column] / 255.0;
-            (0..30).map(|i| place(i / 6, i % 6)).collect()
-        };
-        let values = images.chunks(28 * 28).flat_map(pixels).collect();
-        Measurements::new(Table::dense(30, values).expect("1,000 rows"))
+    /// Lengths and widths of the leaves of 150 iris flowers.
+    fn iris() -> Self {
+        Measurements::of_file("../../docs/data/iris.csv", "species")
+    }
+
+    /// Thirty measurements of cell nuclei in each of 569 images of breast tissue.
+    fn breast_cancer() -> Self {
+        let measured = Measurements::of_file("tests/data/breast_cancer.csv", "diagnosis");
+        assert_eq!((measured.standardised.len(), measured.standardised[0].len()), (569, 30));
+        measured
     }
 
     /// Mean log density of the rows under a model of the standardised columns.
@@ -186,7 +186,7 @@ fn a_linear_auto_encoder_reaches_the_maximum() {
 
 #[test]
 fn a_linear_auto_encoder_reaches_the_maximum_of_thirty_columns() {
-    reaches_the_maximum(&Measurements::digits(), 5, 6000, 500, NEAR);
+    reaches_the_maximum(&Measurements::breast_cancer(), 5, 6000, 500, NEAR);
 }
 
 /// Fits the encoder, and the chain where there is one, to a decoder that is held.
@@ -279,4 +279,9 @@ fn hmc_steps_are_tighter(measured: &Measurements, latent: usize, draws: u64) {
 #[test]
 fn hmc_steps_are_tighter_where_the_posterior_is_not_diagonal() {
     hmc_steps_are_tighter(&Measurements::iris(), 2, 1500);
+}
+
+#[test]
+fn hmc_steps_are_tighter_for_thirty_columns() {
+    hmc_steps_are_tighter(&Measurements::breast_cancer(), 5, 500);
 }
