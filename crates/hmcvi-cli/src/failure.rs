@@ -139,7 +139,7 @@ impl From<DataError> for Failure {
             DataError::Field { .. } | DataError::Type { .. } => {
                 "`hmcvi data info SOURCE --set data.KEY=VALUE` tries other ways to read it"
             }
-            _ => "`hmcvi data fetch` downloads MNIST; `--data embedded` needs no files",
+            _ => "`hmcvi data info --help` says what is read; `hmcvi data fetch` downloads MNIST",
         };
         Failure::Data(error.to_string()).then(next)
     }

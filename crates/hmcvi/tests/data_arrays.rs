@@ -255,9 +255,19 @@ fn named_arrays_become_splits_with_labels() {
     assert!(message(open(&path, &Reading::default())).contains("a label is 0.5, expected an integer"));
     npz(&path, &[("x", rows(3, 0.5)), ("y", labels("<f8", &[0.0, 1.0]))]);
     assert!(message(open(&path, &Reading::default())).contains("number of labels is 2, expected 3"));
-    npz(&path, &[("z", rows(3, 0.5))]);
+    // What is alone has nothing to be mistaken for, unless it says that it is something else.
+    npz(&path, &[("arr_0", rows(4, 0.5))]);
+    let dataset = open(&path, &Reading::default()).unwrap();
+    let rows_of = |split: &Split| dataset.table(*split).len();
+    assert_eq!(Split::ALL.iter().map(rows_of).sum::<usize>(), 4);
+    assert!(dataset.remarks().iter().all(|remark| remark.about != About::Arrays));
+    for alone in ["x_test", "y", "VAL"] {
+        npz(&path, &[(alone, rows(4, 0.5))]);
+        assert!(message(open(&path, &Reading::default())).contains(&format!("there are {alone}")));
+    }
+    npz(&path, &[("z", rows(3, 0.5)), ("w", rows(3, 0.5))]);
     let missing = message(open(&path, &Reading::default()));
-    assert!(missing.contains("there are z") && missing.contains("training images or rows"), "{missing}");
+    assert!(missing.contains("there are z, w") && missing.contains("training images or rows"), "{missing}");
     // The same arrays in a folder.
     for (name, bytes) in [("x_train", rows(3, 0.5)), ("x_test", rows(1, 2.5))] {
         fs::write(folder.path().join(format!("{name}.npy")), bytes).unwrap();

@@ -212,6 +212,12 @@ fn settings_from_before_are_read_as_they_were_meant() {
         let new = RunSpec { data, ..RunSpec::default() };
         assert_eq!(RunSpec::from_record(&new.to_toml()).unwrap(), new);
     }
+    for written in ["data.columns=[a, b c]", "data.columns=[\"a\", \"b c\"]"] {
+        let spec = RunSpec::default().with_assignments(&[written]).expect("quotes may be left out");
+        assert_eq!(spec.data.columns, ["a", "b c"], "{written}");
+    }
+    let error = RunSpec::default().with_assignments(&["model.hidden=[a]"]).unwrap_err().to_string();
+    assert!(error.contains("`model.hidden` is \"[a]\""), "{error}");
     let error = RunSpec::default().with_assignments(&["data.columns=a"]).unwrap_err().to_string();
     assert!(error.contains("a list of strings, such as [\"a\", \"b\"]"), "{error}");
 }

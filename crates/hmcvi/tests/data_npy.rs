@@ -351,7 +351,8 @@ fn an_archive_with_names_that_lead_out_is_refused() {
 #[test]
 fn missing_and_unfitting_arrays_are_named() {
     let images = written(&[12, 4], &[0u8; 48]);
-    let error = open_npz(&npz(&[("pictures.npy", images.clone())], CompressionMethod::Stored)).unwrap_err();
+    let two = [("pictures.npy", images.clone()), ("others.npy", images.clone())];
+    let error = open_npz(&npz(&two, CompressionMethod::Stored)).unwrap_err();
     assert!(error.to_string().contains("some.npz[train], "), "{error}");
     assert!(error.to_string().contains("some.npz[x_train]"), "{error}");
     let labels = written(&[11], &[0u8; 11]);

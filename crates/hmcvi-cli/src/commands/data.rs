@@ -199,7 +199,9 @@ fn columns(info: &DatasetInfo) -> String {
     let Some(names) = &info.column_names else { return String::new() };
     let more = names.len().saturating_sub(MOST);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("\ncolumns {}{more}", names[..names.len().min(MOST)].join(", "))
+    let quoted = |name: &String| if name.contains(',') { format!("{name:?}") } else { name.clone() };
+    let first: Vec<String> = names.iter().take(MOST).map(quoted).collect();
+    format!("\ncolumns {}{more}", first.join(", "))
 }
 
 /// How many rows each class has.

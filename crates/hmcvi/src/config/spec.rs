@@ -168,7 +168,7 @@ impl RunSpec {
     }
 
     /// The settings with some of them replaced: `train.epochs=6`. Values are TOML; what is not valid TOML is taken as
-    /// a string.
+    /// a string, or in brackets, `data.columns=[a, b]`, as a list of strings: shells take quotes away.
     pub fn with_assignments<S: AsRef<str>>(&self, assignments: &[S]) -> Result<Self, ConfigError> {
         let schema = Schema::new(Self::json_schema());
         let mut settings = self.to_settings();
@@ -181,6 +181,7 @@ impl RunSpec {
             let value = toml::from_str::<Map<String, Value>>(&format!("value = {text}"))
                 .ok()
                 .and_then(|mut table| table.remove("value"))
+                .or_else(|| bare_list(text).filter(|list| schema.check_at(key, list).is_ok()))
                 .unwrap_or_else(|| Value::String(text.into()));
             schema.check_at(key, &value)?;
             assign(&mut settings, key, value);
@@ -205,6 +206,12 @@ impl RunSpec {
             allowed: "at least 1 where `chain.hmc_steps` is not 0".into(),
         })
     }
+}
+
+/// Strings without quotes in brackets.
+fn bare_list(text: &str) -> Option<Value> {
+    let words = text.trim().strip_prefix('[')?.strip_suffix(']')?.split(',');
+    Some(words.map(|word| word.trim().into()).collect::<Vec<Value>>().into())
 }
 
 /// The table that holds a setting, and the setting's own name.

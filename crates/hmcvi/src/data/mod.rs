@@ -30,7 +30,7 @@
 //! | `embedded` | a subset of MNIST |
 //! | folder | IDX files such as those of MNIST, `.npy` files by name, or `.png` files of one size |
 //! | `.npy` | one array of any real type: `[N]`, `[N, D]`, `[N, H, W]`, `[N, 1, H, W]` |
-//! | `.npz` | such arrays by name, or one sparse matrix of SciPy in CSR format |
+//! | `.npz` | such arrays by name, one of any name, or one sparse matrix of SciPy in CSR format |
 //! | `.csv`, `.tsv` | text with a header; columns are chosen by name |
 //! | `.mtx` | Matrix Market, sparse |
 //!

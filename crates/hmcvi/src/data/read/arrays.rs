@@ -94,9 +94,18 @@ impl<A: Arrays> Search<'_, A> {
         names.iter().find_map(|known| exact(known).or_else(|| similar(known))).cloned()
     }
 
+    /// The array that has nothing beside it, whatever it is called: `numpy.savez` calls it `arr_0`.
+    fn only(&self) -> Option<String> {
+        let alone = self.unused.len() == 1 && self.splitting != Splitting::Earlier;
+        let known = Split::ALL.map(names).map(|n| [n.images, n.labels].concat()).concat();
+        let is_known = |array: &str| known.iter().any(|name| name.eq_ignore_ascii_case(array));
+        self.unused.first().filter(|name| alone && !is_known(name)).cloned()
+    }
+
     fn rows(&mut self, split: Split) -> Result<Option<Table>, DataError> {
         let names = self.names(split);
-        let Some(name) = self.name(names.images) else { return Ok(None) };
+        let only = || self.only().filter(|_| split == Split::Train);
+        let Some(name) = self.name(names.images).or_else(only) else { return Ok(None) };
         // `y` belongs to `X` alone: beside `x_train` it may be the labels of anything.
         let whole = name.eq_ignore_ascii_case("x");
         let fits = |labels: &&&str| (**labels == "y") == whole;
