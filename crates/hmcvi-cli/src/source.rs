@@ -8,7 +8,7 @@ use etcetera::BaseStrategy;
 use hmcvi::config::{DataSettings, RunSpec};
 use hmcvi::data::{Binarisation, Dataset, Kind, MNIST, Severity, Source};
 use hmcvi::run::{Checkpoint, open_data};
-use hmcvi_report::Noun;
+use hmcvi_report::{Noun, counted};
 
 use crate::Context;
 use crate::failure::Failure;
@@ -152,7 +152,7 @@ pub(crate) fn describe(settings: &DataSettings, data: &Dataset) -> String {
         (kind, _) => kind.words().to_owned(),
     };
     let size = match data.train().shape() {
-        None | Some((1, _)) => format!("{} values each", data.train().columns()),
+        None | Some((1, _)) => format!("{} each", counted(data.train().columns() as u64, "value")),
         Some((height, width)) => format!("{height}x{width} pixels each"),
     };
     format!("{} ({}), {size}, taken for {taken_for}", data.name(), data.source())
