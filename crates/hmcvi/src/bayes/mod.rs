@@ -44,7 +44,7 @@ pub use data::{Array, Data};
 pub use dims::Dims;
 pub use distribution::*;
 pub use error::ModelError;
-pub use fit::{Covariance, Draws, Fit, FitError, Fitted};
+pub use fit::{Covariance, Draws, Fit, FitError, Fitted, SavedFitError};
 pub use model::{Bound, Built, Model};
 pub use support::Support;
 pub use var::{Arg, Index, Var};

@@ -63,6 +63,11 @@ impl Bound {
         &self.variables
     }
 
+    /// Its data.
+    pub fn data(&self) -> &Data {
+        &self.data
+    }
+
     /// Names and dimensions of all values of [`Built`].
     pub fn values(&self) -> Vec<(String, Dims)> {
         let variables = self.variables.iter().map(|v| (v.name.clone(), v.dims));

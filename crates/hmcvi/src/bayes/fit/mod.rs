@@ -12,6 +12,7 @@ mod map;
 mod matching;
 mod normal;
 mod path;
+mod saved;
 
 use std::rc::Rc;
 use std::time::Instant;
@@ -23,6 +24,7 @@ pub use fitted::{Fitted, Stage};
 pub use learn::{Learning, Stopped};
 pub use map::Covariance;
 pub use normal::FullGaussian;
+pub use saved::SavedFitError;
 
 use super::Bound;
 use crate::device::{Device, DeviceError};
