@@ -16,6 +16,7 @@ mod pareto;
 mod posterior;
 mod quadrature;
 mod reverse;
+mod smoothing;
 mod statistics;
 mod weights;
 
@@ -31,6 +32,7 @@ pub use importance::{ImportanceSampler, Proposal};
 pub use posterior::{Distance, PosteriorOptions, PosteriorSampler, Reference};
 pub use quadrature::{Integral, Quadrature, QuadratureOptions};
 pub use reverse::{ReverseFit, ReverseFitter};
+pub use smoothing::{Reliability, SmoothedWeights, k_hat_limit};
 pub use statistics::estimate;
 pub use weights::{WeightSummary, Weights, log_mean_exp};
 

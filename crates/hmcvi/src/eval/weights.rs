@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use serde::{Deserialize, Serialize};
 
-use super::pareto::{FEWEST, shape_of_tail};
+use super::pareto::{FEWEST, Tail};
 
 /// Most weights of the tail that are kept: memory does not grow with the number of samples.
 const MOST_OF_TAIL: usize = 4096;
@@ -126,7 +126,7 @@ impl Weights {
             log_mean: self.log_mean(),
             variance: self.scatter / (self.count.max(2) - 1) as f64,
             effective_sample_size: self.sum * self.sum / self.squares,
-            k_hat: shape_of_tail(&excess).or_else(|| self.are_equal().then_some(0.0)),
+            k_hat: Tail::of(&excess).map(|tail| tail.shape).or_else(|| self.are_equal().then_some(0.0)),
         }
     }
 }
