@@ -9,6 +9,7 @@
 mod annealing;
 mod bidirectional;
 mod bound;
+mod bridge;
 mod decode;
 mod evaluate;
 mod importance;
@@ -23,17 +24,19 @@ mod weights;
 pub use annealing::{Annealer, AnnealingOptions, AnnealingSchedule, AnnealingStart};
 pub use bidirectional::{Sandwich, Simulated, sandwich, simulate};
 pub use bound::{BoundEvaluator, Bounds, rows};
+pub use bridge::bridge;
 pub use decode::{Decoder, image_shape, prior_draws};
 pub use evaluate::{
     EvaluationOptions, EvaluationResult, ImportanceOptions, Phase, TEST_SEED, Watch, evaluate,
     evaluate_problem, finite_estimate,
 };
 pub use importance::{ImportanceSampler, Proposal};
-pub use posterior::{Distance, PosteriorOptions, PosteriorSampler, Reference};
+pub use posterior::{Distance, PosteriorOptions, PosteriorSampler, Reference, wasserstein};
 pub use quadrature::{Integral, Quadrature, QuadratureOptions};
 pub use reverse::{ReverseFit, ReverseFitter};
 pub use smoothing::{Reliability, SmoothedWeights, k_hat_limit};
 pub use statistics::estimate;
+pub(crate) use weights::log_mean_error;
 pub use weights::{WeightSummary, Weights, log_mean_exp};
 
 use hmcvi_graph::{CompileError, RunError};

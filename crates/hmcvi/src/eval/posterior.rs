@@ -276,7 +276,7 @@ impl Moments {
 }
 
 /// 1-Wasserstein distance of two samples: the area between their distribution functions.
-fn wasserstein(mut a: Vec<f64>, mut b: Vec<f64>) -> f64 {
+pub fn wasserstein(mut a: Vec<f64>, mut b: Vec<f64>) -> f64 {
     a.sort_by(f64::total_cmp);
     b.sort_by(f64::total_cmp);
     let mut all: Vec<f64> = a.iter().chain(&b).copied().collect();

@@ -41,6 +41,19 @@ pub struct WeightSummary {
     pub k_hat: Option<f64>,
 }
 
+impl WeightSummary {
+    /// Standard error of the log mean of so many independent weights, as far as they know it.
+    pub fn error_of_log_mean(&self, count: usize) -> f64 {
+        log_mean_error(self.effective_sample_size, count)
+    }
+}
+
+/// The relative standard error of a mean of weights: `√((n / n_eff - 1) / (n - 1))`.
+pub(crate) fn log_mean_error(effective_sample_size: f64, count: usize) -> f64 {
+    let n = count as f64;
+    ((n / effective_sample_size - 1.0).max(0.0) / (n - 1.0).max(1.0)).sqrt()
+}
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Ordered(f64);
 

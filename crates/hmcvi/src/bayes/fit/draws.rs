@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::bayes::Dims;
 use crate::eval::{WeightSummary, Weights};
 
+use super::weighted::row;
+
 /// Independent draws with log weights.
 #[derive(Clone, Debug)]
 pub struct Draws {
@@ -14,7 +16,9 @@ pub struct Draws {
     values: Vec<f64>,
     /// The same as real numbers.
     unconstrained: Vec<f64>,
-    log_weights: Vec<f64>,
+    pub(super) log_weights: Vec<f64>,
+    /// Independent draws that tell as much about means; nothing if these are independent.
+    pub(super) as_good_as: Option<f64>,
     /// Draws that were left out because their simulation failed.
     pub dropped: u64,
 }
@@ -47,6 +51,7 @@ impl Draws {
             values: Vec::new(),
             unconstrained: Vec::new(),
             log_weights: Vec::new(),
+            as_good_as: None,
             dropped: 0,
         }
     }
@@ -113,26 +118,35 @@ impl Draws {
         weights.summary()
     }
 
-    /// Mean, standard deviation and quantiles of every element.
+    /// Mean, standard deviation and quantiles of every element, all draws alike.
     pub fn summary(&self) -> Vec<Row> {
-        (0..self.names.len())
-            .map(|place| {
-                let mut x: Vec<f64> = (0..self.len()).map(|draw| self.row(draw)[place]).collect();
-                x.sort_by(f64::total_cmp);
-                let n = x.len() as f64;
-                let mean = x.iter().sum::<f64>() / n;
-                let sd = (x.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0)).sqrt();
-                let [q05, q50, q95] = [0.05, 0.5, 0.95].map(|p| quantile(&x, p));
-                Row { name: self.names[place].clone(), mean, sd, q05, q50, q95, mcse: sd / n.sqrt() }
-            })
-            .collect()
+        let n = self.len() as f64;
+        let worse = self.as_good_as.map_or(1.0, |independent| (n / independent).sqrt());
+        let weights = vec![1.0 / n; self.len()];
+        let rows = self.rows_with(&weights);
+        rows.map(|row| Row { mcse: worse * row.mcse, ..row }).collect()
     }
-}
 
-/// A quantile of sorted values, between neighbours where it falls between them.
-fn quantile(sorted: &[f64], p: f64) -> f64 {
-    let place = p * (sorted.len() - 1) as f64;
-    let (low, part) = (place.floor() as usize, place.fract());
-    let high = (low + 1).min(sorted.len() - 1);
-    sorted[low] + part * (sorted[high] - sorted[low])
+    /// What weights that add up to 1 make of every element.
+    pub(super) fn rows_with<'d>(&'d self, weights: &'d [f64]) -> impl Iterator<Item = Row> + 'd {
+        self.names.iter().enumerate().map(move |(place, name)| {
+            let values: Vec<f64> = (0..self.len()).map(|draw| self.row(draw)[place]).collect();
+            row(name, &values, weights)
+        })
+    }
+
+    /// Draws chosen from these.
+    pub(super) fn choose(&self, chosen: &[usize]) -> Self {
+        let of =
+            |row: fn(&Self, usize) -> &[f64]| chosen.iter().flat_map(|i| row(self, *i)).copied().collect();
+        Draws {
+            names: self.names.clone(),
+            dimension: self.dimension,
+            values: of(Draws::row),
+            unconstrained: of(Draws::unconstrained),
+            log_weights: chosen.iter().map(|i| self.log_weights[*i]).collect(),
+            as_good_as: self.as_good_as,
+            dropped: self.dropped,
+        }
+    }
 }

@@ -85,7 +85,7 @@ fn transposed_times(factor: &[f64], x: &[f64]) -> Vec<f64> {
 }
 
 /// `L⁻¹(z - m)`
-fn forward_substitute(factor: &[f64], z: &[f64], mean: &[f64]) -> Vec<f64> {
+pub(super) fn forward_substitute(factor: &[f64], z: &[f64], mean: &[f64]) -> Vec<f64> {
     let d = z.len();
     let mut e = vec![0.0; d];
     for i in 0..d {

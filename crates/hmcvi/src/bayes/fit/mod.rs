@@ -6,6 +6,7 @@
 
 mod draws;
 mod evaluator;
+mod evidence;
 mod fitted;
 mod learn;
 mod map;
@@ -13,6 +14,7 @@ mod matching;
 mod normal;
 mod path;
 mod saved;
+mod weighted;
 
 use std::rc::Rc;
 use std::time::Instant;
@@ -20,6 +22,7 @@ use std::time::Instant;
 use hmcvi_graph::{CompileError, Graph, Run, RunError, Store};
 
 pub use draws::{Draws, Row};
+pub use evidence::{Evidence, EvidenceSettings, EvidenceStage, LongChain, Side};
 pub use fitted::{Fitted, Stage};
 pub use learn::{Learning, Stopped};
 pub use map::Covariance;
@@ -28,6 +31,7 @@ pub use saved::SavedFitError;
 
 use super::Bound;
 use crate::device::{Device, DeviceError};
+use crate::eval::EvalError;
 use crate::family::{BeginError, ChainSettings, Family, FirstLook, HmcChain, Mass, NotABound, Target};
 use crate::nn::{Activation, Parameters};
 use crate::train::Objective;
@@ -123,6 +127,12 @@ pub enum FitError {
     /// Too many rows were left out.
     #[error(transparent)]
     NotABound(#[from] NotABound),
+    /// The evidence cannot be estimated.
+    #[error(transparent)]
+    Evidence(#[from] EvalError),
+    /// Draws of the posterior that are not of this model.
+    #[error("posterior draws: {0}")]
+    PosteriorDraws(String),
 }
 
 /// Batches that match scores at most, and the change of the mean, in standard deviations, at which they end.
