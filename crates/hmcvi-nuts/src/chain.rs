@@ -95,7 +95,10 @@ impl<'r> Task<'r> {
         let mut place = vec![0.0; self.compiled.dimension];
         let key = Key { seed: self.nuts.seed, stream: STREAM, step: attempt, row: chain as u32 };
         match self.start {
-            Some(_) => random::normal(key, &mut place),
+            Some(start) => {
+                random::normal(key, &mut place);
+                place.iter_mut().for_each(|x| *x *= start.spread);
+            }
             None => {
                 random::uniform(key, &mut place);
                 place.iter_mut().for_each(|x| *x = 4.0 * *x - 2.0);

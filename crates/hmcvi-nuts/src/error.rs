@@ -1,5 +1,6 @@
 //! Say why there are no draws.
 
+use hmcvi::bayes::FitError;
 use hmcvi_graph::{CompileError, RunError};
 
 /// Chains that cannot begin or go on.
@@ -45,6 +46,9 @@ pub enum NutsError {
         /// What the sampler says.
         why: String,
     },
+    /// The fit that is to be checked gives no draws.
+    #[error("the fit cannot be checked: {0}")]
+    Fit(#[from] FitError),
     /// The density does not compile.
     #[error(transparent)]
     Compile(#[from] CompileError),

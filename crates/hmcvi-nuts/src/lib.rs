@@ -33,6 +33,15 @@
 //! draws. With the mean and covariance of a fit, a [`Start`], they begin with draws of that Gaussian and move in its
 //! coordinates, in which a good fit leaves nothing to learn but the step size: [`Nuts::warm_up_after_fit`] draws do.
 //!
+//! # A fit against the sampler
+//!
+//! [`check`] runs chains that begin with a fit, and others that do not if asked, and says of every number of the model
+//! whether the fit agrees with them. What a wrong fit could do to such chains, and what is done about it: they begin
+//! twice as far from its mean as its draws are; its coordinates are no more than a change of variables, in which the
+//! warm-up learns masses and a step size of its own; and where chains do not agree with each other, or those from the
+//! fit not with those from elsewhere, the check says that it cannot be trusted ([`Trust`]). A mode that no chain has
+//! come near stays unknown; only chains that begin elsewhere can find it.
+//!
 //! # What is to be looked at
 //!
 //! [`Sampled::summary`] has rank-normalised split R-hat and effective sample sizes for every number of the model;
@@ -41,15 +50,21 @@
 #![forbid(unsafe_code)]
 
 mod chain;
+mod check;
+mod compare;
 mod density;
 mod error;
 mod nuts;
 mod sampled;
 mod start;
 mod summary;
+mod trust;
 
+pub use check::{Check, CheckSettings, check};
+pub use compare::{Element, Limits, Offset, Verdict, compare};
 pub use error::NutsError;
 pub use nuts::{Nuts, Progress};
 pub use sampled::{ChainDraws, Sampled};
 pub use start::Start;
 pub use summary::Row;
+pub use trust::Trust;

@@ -69,6 +69,11 @@ impl Sampled {
         Some(self.chains.iter().map(|chain| column(&chain.values, place)).collect())
     }
 
+    /// Draws of all chains as real numbers, chain after chain: what `Fitted::evidence_watched` takes.
+    pub fn unconstrained(&self) -> Vec<Vec<f64>> {
+        self.chains.iter().flat_map(|chain| chain.unconstrained.clone()).collect()
+    }
+
     /// What the draws say about every number of the model. Where chains were stopped at different times, those chains
     /// and draws count that leave most draws in chains of equal length. Nothing if there are no draws.
     pub fn summary(&self) -> Vec<Row> {

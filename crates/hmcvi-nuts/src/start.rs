@@ -10,6 +10,8 @@ pub struct Start {
     mean: Vec<f64>,
     /// The lower factor `L` of the covariance `LLᵀ`, row by row.
     factor: Vec<f64>,
+    /// How many times as far from the mean as draws of the Gaussian chains begin.
+    pub(crate) spread: f64,
 }
 
 /// ```
@@ -60,7 +62,14 @@ impl Start {
             let problem = "mean and factor must be finite, and the diagonal of the factor positive";
             return Err(NutsError::Start(problem.into()));
         }
-        Ok(Start { mean: mean.into(), factor: factor.into() })
+        Ok(Start { mean: mean.into(), factor: factor.into(), spread: 1.0 })
+    }
+
+    /// The same Gaussian, but chains begin so many times as far from its mean as its draws are: if they agree
+    /// nevertheless, they have forgotten where they began.
+    #[must_use]
+    pub fn spread(self, factor: f64) -> Self {
+        Start { spread: factor, ..self }
     }
 
     /// Number of dimensions.
