@@ -19,6 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Some(("leapfrog", value)) => settings.leapfrog_steps = value.parse()?,
             Some(("seed", value)) => settings.seed = value.parse()?,
             Some(("long", value)) => settings.long_chain.draws = value.parse()?,
+            Some(("draws", value)) => settings.draws = value.parse()?,
             Some(("hmc", "0")) => fit = fit.without_chain(),
             Some((key, _)) => return Err(format!("no setting `{key}`").into()),
             None => names.push(argument),
@@ -50,6 +51,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             found.seconds
         );
         println!("  importance {}", side(&found.importance));
+        let draws = fitted.draws(settings.draws, settings.seed + 1)?;
+        let raw = draws.weights();
+        let error = raw.error_of_log_mean(draws.len());
+        println!(
+            "  again, raw {:.3} ± {error:.3}, bound {:?}, {} dropped",
+            raw.log_mean,
+            draws.bound(),
+            draws.dropped
+        );
         println!("  lower      {}, acceptance {rate:.2}", side(&found.lower));
         println!("  upper      {}", side(&found.upper));
         println!("  width {:.3} ± {:.3}, bracket {}", width.mean, width.standard_error, found.is_bracket());

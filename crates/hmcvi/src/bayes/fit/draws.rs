@@ -17,8 +17,8 @@ pub struct Draws {
     /// The same as real numbers.
     unconstrained: Vec<f64>,
     pub(super) log_weights: Vec<f64>,
-    /// Independent draws that tell as much about means; nothing if these are independent.
-    pub(super) as_good_as: Option<f64>,
+    /// Standard errors of the weighted means of every element, where these draws were chosen by weights.
+    pub(super) errors_of_weights: Option<Vec<f64>>,
     /// Draws that were left out because their simulation failed.
     pub dropped: u64,
 }
@@ -51,7 +51,7 @@ impl Draws {
             values: Vec::new(),
             unconstrained: Vec::new(),
             log_weights: Vec::new(),
-            as_good_as: None,
+            errors_of_weights: None,
             dropped: 0,
         }
     }
@@ -120,19 +120,18 @@ impl Draws {
 
     /// Mean, standard deviation and quantiles of every element, all draws alike.
     pub fn summary(&self) -> Vec<Row> {
-        let n = self.len() as f64;
-        let worse = self.as_good_as.map_or(1.0, |independent| (n / independent).sqrt());
-        let weights = vec![1.0 / n; self.len()];
-        let rows = self.rows_with(&weights);
-        rows.map(|row| Row { mcse: worse * row.mcse, ..row }).collect()
+        self.summary_with(&vec![1.0 / self.len() as f64; self.len()])
     }
 
     /// What weights that add up to 1 make of every element.
-    pub(super) fn rows_with<'d>(&'d self, weights: &'d [f64]) -> impl Iterator<Item = Row> + 'd {
-        self.names.iter().enumerate().map(move |(place, name)| {
+    pub(super) fn summary_with(&self, weights: &[f64]) -> Vec<Row> {
+        let lost = |place: usize| self.errors_of_weights.as_ref().map_or(0.0, |errors| errors[place]);
+        let row_of = |(place, name): (usize, &String)| {
             let values: Vec<f64> = (0..self.len()).map(|draw| self.row(draw)[place]).collect();
-            row(name, &values, weights)
-        })
+            let found = row(name, &values, weights);
+            Row { mcse: found.mcse.hypot(lost(place)), ..found }
+        };
+        self.names.iter().enumerate().map(row_of).collect()
     }
 
     /// Draws chosen from these.
@@ -145,7 +144,7 @@ impl Draws {
             values: of(Draws::row),
             unconstrained: of(Draws::unconstrained),
             log_weights: chosen.iter().map(|i| self.log_weights[*i]).collect(),
-            as_good_as: self.as_good_as,
+            errors_of_weights: self.errors_of_weights.clone(),
             dropped: self.dropped,
         }
     }

@@ -18,7 +18,7 @@ impl Draws {
     /// [`smoothed`](Self::smoothed) says that the weights are good. Standard errors are those of weighted means, which
     /// have the effective sample size in them.
     pub fn weighted_summary(&self) -> Vec<Row> {
-        self.rows_with(&self.smoothed().weights()).collect()
+        self.summary_with(&self.smoothed().weights())
     }
 
     /// Draws that are chosen from these in proportion to their smoothed weights: draws of the posterior, where
@@ -29,9 +29,7 @@ impl Draws {
         let smoothed = self.smoothed();
         let mut chosen = self.choose(&choose(&smoothed.weights(), count, seed));
         chosen.log_weights.fill(smoothed.log_mean);
-        // What the weights lost, and what choosing loses at most.
-        let lost = 1.0 / smoothed.effective_sample_size + 1.0 / count.max(1) as f64;
-        chosen.as_good_as = Some(1.0 / lost);
+        chosen.errors_of_weights = Some(self.weighted_summary().iter().map(|row| row.mcse).collect());
         chosen
     }
 }

@@ -44,7 +44,7 @@ impl Default for EvidenceSettings {
             chains: 128,
             temperatures: 500,
             leapfrog_steps: 4,
-            long_chain: PosteriorOptions { chains: 8, warm_up: 500, draws: 1000, leapfrog_steps: 8 },
+            long_chain: PosteriorOptions { chains: 16, warm_up: 500, draws: 2000, leapfrog_steps: 8 },
             seed: 1,
         }
     }
@@ -88,7 +88,8 @@ pub struct Evidence {
 pub struct Side {
     /// The log evidence.
     pub log_evidence: f64,
-    /// Its standard error, as far as the weights know it.
+    /// Its standard error, as far as the weights know it: where k-hat is above ½ their variance may be infinite, and the
+    /// error larger.
     pub standard_error: f64,
     /// Weights.
     pub count: usize,
