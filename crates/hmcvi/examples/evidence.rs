@@ -1,6 +1,8 @@
 //! Bracket the log evidence of the models with known bounds: every width should be below 0.3 nats.
 //!
-//! `cargo run --release -p hmcvi --example evidence -- [MODEL...] [temperatures=N] [chains=N] [leapfrog=N] [seed=N]`
+//! `cargo run --release -p hmcvi --example evidence -- [MODEL...] [KEY=N...]` with the keys `temperatures`, `chains`,
+//! `leapfrog`, `draws` (for importance sampling), `long` (draws of each long chain), `seed`, and `hmc=0` for the Gaussian
+//! alone. The funnel is its own prior, so that exact draws are known; all others begin the way back with a long chain.
 
 use std::time::Instant;
 
