@@ -21,9 +21,11 @@ pub(super) const SCHEMA: u32 = 1;
 pub(super) const ABOUT: &str = "A posterior approximation of hmcvi: an affine map of standard normal coordinates and an HMC \
     chain in them. It belongs to a model with these variables, data and log densities. All its numbers are in the file \
     under `parameters`.";
-pub(super) const ABOUT_NUMBERS: &str = "Numbers of a fit of hmcvi, which fit.json describes. Variables are z = first.mean + \
-    first.factor · y, with y = map.mean + exp(map.log_scale) · e + lower triangle of map.lower · e, and e the end of a \
-    chain that begins with standard normal draws. Places at which log densities were noted are in check.places.";
+pub(super) const ABOUT_NUMBERS: &str = "Numbers of a fit of hmcvi, which fit.json describes. Real numbers of the variables \
+    are z = first.mean + first.factor · y with y = map.mean + exp(map.log_scale) · e, and the strict lower triangle of \
+    map.lower times e added where there is one. Where there are directions, e is first stretched along each of them by \
+    exp(map.log_stretch). e is the end of a chain that begins with standard normal draws; all other parameters belong to \
+    the chain. Places at which log densities were noted are in check.places.";
 
 /// What `fit.json` says.
 #[derive(Debug, Serialize, Deserialize)]
