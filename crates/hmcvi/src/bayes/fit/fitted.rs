@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::FitError;
 use super::draws::Draws;
 use super::learn::Learning;
-use super::map::AffineMap;
+use super::map::Map;
 use super::normal::FullGaussian;
 use crate::bayes::Bound;
 use crate::family::{Dropped, Entropies, HmcChain, Target};
@@ -22,6 +22,8 @@ pub enum Stage {
     Start,
     /// Learning the Gaussian.
     Gaussian,
+    /// Learning to bend its coordinates.
+    Bend,
     /// Learning the chain.
     Chain,
 }
@@ -30,10 +32,13 @@ pub enum Stage {
 #[derive(Clone, Debug)]
 pub struct Fitted {
     pub(super) bound: Bound,
-    pub(super) map: AffineMap,
+    pub(super) map: Map,
+    /// The Gaussian, before anything else was learnt.
+    pub(super) alone: FullGaussian,
     pub(super) family: HmcChain,
     pub(super) store: Store<f64>,
     pub(super) gaussian: Learning,
+    pub(super) bent: Option<Learning>,
     pub(super) chain: Option<Learning>,
     pub(super) seconds: f64,
     pub(super) seed: u64,
@@ -55,6 +60,11 @@ impl Fitted {
         &self.gaussian
     }
 
+    /// How the coordinates of the chain were bent, where they are.
+    pub fn bend_learning(&self) -> Option<&Learning> {
+        self.bent.as_ref()
+    }
+
     /// How the chain was learnt, where there is one.
     pub fn chain_learning(&self) -> Option<&Learning> {
         self.chain.as_ref()
@@ -65,9 +75,9 @@ impl Fitted {
         self.seconds
     }
 
-    /// The Gaussian that draws begin with, in real numbers.
+    /// The Gaussian near the posterior that everything began with, in real numbers.
     pub fn gaussian(&self) -> FullGaussian {
-        self.map.numbers(&self.store)
+        self.alone.clone()
     }
 
     /// Independent draws with their log weights. Other seeds give other draws.

@@ -11,8 +11,13 @@ use crate::train::{Objective, add_adam_state};
 const WINDOW: usize = 50;
 /// Windows over which a bound has to rise.
 const PATIENCE: usize = 3;
-/// Learning rates after the first, as shares of it. Each is learnt with until the bound stands still.
+/// Learning rates as shares of the first. Each is learnt with until the bound stands still.
 const RATES: [f64; 3] = [1.0, 0.25, 0.05];
+/// Draws for each parameter, over which the last rate averages at least: what the noise of means costs is half the
+/// number of parameters for each draw, in nats.
+const DRAWS_EACH: usize = 8;
+/// Updates that this asks for at most.
+const MOST_AVERAGED: usize = 1000;
 
 /// Why learning ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -35,6 +40,14 @@ pub struct Learning {
     pub updates: usize,
     /// Why it ended.
     pub stopped: Stopped,
+}
+
+impl Learning {
+    /// The bound at the end: the mean of the last windows.
+    pub(super) fn last(&self) -> f64 {
+        let last = &self.bounds[self.bounds.len().saturating_sub(PATIENCE)..];
+        last.iter().sum::<f64>() / last.len() as f64
+    }
 }
 
 /// How to learn.
@@ -61,10 +74,14 @@ pub(super) fn learn(
     add_adam_state(store, objective.parameters());
     let mut average = Average::default();
     let mut learning = Learning { bounds: Vec::new(), updates: 0, stopped: Stopped::MostUpdates };
+    let learnt: usize =
+        objective.parameters().iter().map(|(name, _)| store.get(name).map_or(0, |t| t.values.len())).sum();
+    let averaged = (DRAWS_EACH * learnt / pace.rows).min(MOST_AVERAGED);
     let names: Vec<&str> = objective.parameters().iter().map(|(name, _)| name.as_str()).collect();
     'rates: for (stage, share) in RATES.into_iter().enumerate() {
         let mut bounds: Vec<(f64, f64)> = Vec::new();
         let last = stage + 1 == RATES.len();
+        let fewest = if last { learning.updates + averaged } else { 0 };
         loop {
             let mut window = Window::default();
             for _ in 0..WINDOW {
@@ -89,7 +106,7 @@ pub(super) fn learn(
             }
             // Each rate has its share of what is allowed, so that the last one comes.
             let allowed = pace.most * (stage + 1) / RATES.len();
-            if stands_still(&bounds, pace.tolerance) {
+            if learning.updates >= fewest && stands_still(&bounds, pace.tolerance) {
                 learning.stopped = Stopped::StoodStill;
                 break;
             }

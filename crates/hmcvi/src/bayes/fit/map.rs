@@ -1,4 +1,4 @@
-//! Let a chain begin with the standard Gaussian: an affine map that is learnt takes it to the variables of the model.
+//! Let a chain begin with the standard Gaussian: a map that is learnt takes it to the variables of the model.
 //!
 //! Where `z = m + Lε` with `ε` standard normal, the map is a Gaussian approximation, and a chain that moves `ε` has the
 //! mass matrix `(LLᵀ)⁻¹`. So any Gaussian can stand before the chain, and what the chain knows is one geometry.
@@ -8,6 +8,7 @@ use std::rc::Rc;
 use hmcvi_graph::{CpuOptions, Expr, Graph, Run, Store};
 use serde::{Deserialize, Serialize};
 
+use super::bend::bend;
 use super::normal::FullGaussian;
 use crate::bayes::Bound;
 use crate::nn::{Initial, Parameters};
@@ -28,23 +29,39 @@ pub enum Covariance {
 
 /// The map, in coordinates in which the first guess is the standard Gaussian.
 #[derive(Clone, Debug)]
-pub(super) struct AffineMap {
+pub(super) struct Map {
     pub(super) covariance: Covariance,
     pub(super) first: FullGaussian,
+    /// Whether coordinates are bent before anything else.
+    pub(super) bent: bool,
 }
 
-impl AffineMap {
+impl Map {
     /// A map that begins with a Gaussian, or with what its covariance allows of it.
     pub(super) fn new(covariance: Covariance, first: FullGaussian) -> Self {
         let first = match covariance {
             Covariance::FullRank => first,
             Covariance::MeanField | Covariance::LowRank(_) => first.diagonal(),
         };
-        AffineMap { covariance, first }
+        Map { covariance, first, bent: false }
     }
 
-    /// Variables for standard normal coordinates, and `log |det|`, `[1, 1]`.
+    /// The same map with coordinates that are bent first.
+    pub(super) fn bent(self) -> Self {
+        Map { bent: true, ..self }
+    }
+
+    /// Variables for standard normal coordinates, and `log |det|`, `[1, 1]` or `[N, 1]`.
     pub(super) fn apply<'g>(&self, parameters: &Parameters<'g>, e: Expr<'g>) -> (Expr<'g>, Expr<'g>) {
+        if !self.bent {
+            return self.affine(parameters, e);
+        }
+        let (bent, log_bend) = bend(parameters, e);
+        let (z, log_determinant) = self.affine(parameters, bent);
+        (z, log_determinant + log_bend)
+    }
+
+    fn affine<'g>(&self, parameters: &Parameters<'g>, e: Expr<'g>) -> (Expr<'g>, Expr<'g>) {
         let (graph, d) = (parameters.graph(), self.first.dimension());
         let mean = parameters.get("map.mean", 1, d, Initial::Constant(0.0));
         let log_scale = parameters.get("map.log_scale", 1, d, Initial::Constant(0.0));
@@ -95,13 +112,13 @@ fn stretch<'g>(parameters: &Parameters<'g>, e: Expr<'g>, rank: usize) -> (Expr<'
     (e, log_stretch)
 }
 
-impl AffineMap {
-    /// The Gaussian that the map is, as numbers.
+impl Map {
+    /// The Gaussian that the map is before it is bent, as numbers.
     pub(super) fn numbers(&self, store: &Store<f64>) -> FullGaussian {
         let d = self.first.dimension();
         let graph = Graph::new();
         let parameters = Parameters::new(&graph);
-        let (z, _) = self.apply(&parameters, graph.batch_input("e", d));
+        let (z, _) = self.affine(&parameters, graph.batch_input("e", d));
         let Ok(program) = graph.program().output("z", z).compile() else {
             unreachable!("a map of its own parameters is a program")
         };

@@ -4,6 +4,7 @@
 //! a Gaussian of the chosen family, finds masses and a step size, and learns the chain, until the bound stands still. What
 //! it gives is a [`Fitted`].
 
+mod bend;
 mod draws;
 mod evaluator;
 mod evidence;
@@ -32,12 +33,14 @@ pub use saved::SavedFitError;
 use super::Bound;
 use crate::device::{Device, DeviceError};
 use crate::eval::EvalError;
-use crate::family::{BeginError, ChainSettings, Family, FirstLook, HmcChain, Mass, NotABound, Target};
+use crate::family::{
+    BeginError, ChainSettings, Family, FirstLook, HmcChain, Mass, NotABound, Reverse, Target,
+};
 use crate::nn::{Activation, Parameters};
 use crate::train::Objective;
 use evaluator::Evaluator;
 use learn::{Pace, learn};
-use map::AffineMap;
+use map::Map;
 
 /// How to fit.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +49,9 @@ pub struct Fit {
     pub gaussian: Covariance,
     /// The chain that goes on from there; no HMC steps for the Gaussian alone.
     pub chain: ChainSettings,
+    /// Whether the coordinates of the chain are bent, so that funnels, skewed and heavy-tailed variables are nearly Gaussian
+    /// in them. For a full-rank Gaussian in at most 300 dimensions, before a chain.
+    pub bend: bool,
     /// Sizes of the hidden layers of the chain's reverse models.
     pub hidden: Vec<usize>,
     /// Draws in each update.
@@ -66,7 +72,8 @@ impl Default for Fit {
     fn default() -> Self {
         Fit {
             gaussian: Covariance::FullRank,
-            chain: ChainSettings { mass: Mass::Global, ..ChainSettings::default() },
+            chain: ChainSettings { mass: Mass::Global, reverse: Reverse::Score, ..ChainSettings::default() },
+            bend: true,
             hidden: vec![32],
             rows: 64,
             most_updates: 3000,
@@ -139,6 +146,8 @@ pub enum FitError {
 const BATCHES: u64 = 60;
 /// Dimensions above which covariances are not matched: each batch would cost more than it tells.
 const MOST_MATCHED: usize = 300;
+/// What bent coordinates have to gain, in nats: they have many parameters, which cost noise.
+const WORTH_BENDING: f64 = 0.1;
 /// Batches of the first look.
 const LOOKS: usize = 2;
 
@@ -162,7 +171,7 @@ impl Bound {
     ) -> Result<Fitted, FitError> {
         let begun = Instant::now();
         let first = self.first_gaussian(settings, watch)?;
-        let map = AffineMap::new(settings.gaussian, first);
+        let mut map = Map::new(settings.gaussian, first);
         let family = HmcChain {
             settings: settings.chain,
             encoder: None,
@@ -172,13 +181,25 @@ impl Bound {
         let plain = HmcChain { settings: ChainSettings::basic(), ..family.clone() };
         let mut store = Store::new();
         let gaussian = self.learn(settings, &map, &plain, &mut store, Stage::Gaussian, watch)?;
-        let chain = match family.is_gaussian() {
-            true => None,
-            false => Some(self.learn(settings, &map, &family, &mut store, Stage::Chain, watch)?),
-        };
+        let alone = map.numbers(&store);
+        let (mut bent, mut chain) = (None, None);
+        if !family.is_gaussian() {
+            let full = settings.gaussian == Covariance::FullRank;
+            if settings.bend && full && self.dimension() <= MOST_MATCHED {
+                let (straight, before) = (map.clone(), store.clone());
+                map = map.bent();
+                let learning = self.learn(settings, &map, &plain, &mut store, Stage::Bend, watch)?;
+                if learning.last() < gaussian.last() + WORTH_BENDING {
+                    (map, store) = (straight, before);
+                }
+                bent = Some(learning);
+            }
+            chain = Some(self.learn(settings, &map, &family, &mut store, Stage::Chain, watch)?);
+        }
         store.retain(|name| !name.starts_with("adam."));
         let seconds = begun.elapsed().as_secs_f64();
-        Ok(Fitted { bound: self.clone(), map, family, store, gaussian, chain, seconds, seed: settings.seed })
+        let (bound, seed) = (self.clone(), settings.seed);
+        Ok(Fitted { bound, map, alone, family, store, gaussian, bent, chain, seconds, seed })
     }
 
     /// A Gaussian near the posterior: the best of some walks, matched to the scores of the density.
@@ -232,7 +253,7 @@ impl Bound {
     fn learn(
         &self,
         settings: &Fit,
-        map: &AffineMap,
+        map: &Map,
         family: &HmcChain,
         store: &mut Store<f64>,
         stage: Stage,

@@ -18,7 +18,7 @@ pub use error::SavedFitError;
 
 use self::record::{Chain, FILE, Learnt, Parameters, Record, SCHEMA};
 use super::Fitted;
-use super::map::AffineMap;
+use super::map::Map;
 use super::normal::FullGaussian;
 use crate::bayes::Bound;
 use crate::data::Hasher;
@@ -28,6 +28,8 @@ use crate::run::{DirectoryError, write_new, write_whole};
 /// Tensors beside the parameters: the Gaussian whose coordinates the map has, and places that tell models apart.
 const MEAN: &str = "first.mean";
 const FACTOR: &str = "first.factor";
+const ALONE_MEAN: &str = "gaussian.mean";
+const ALONE_FACTOR: &str = "gaussian.factor";
 const PLACES: &str = "check.places";
 
 impl Fitted {
@@ -78,6 +80,7 @@ impl Fitted {
             data: same::data(&self.bound),
             log_density: same::log_density(&self.bound, &self.places())?,
             gaussian: self.map.covariance,
+            bent: self.map.bent,
             chain: Chain {
                 settings: self.family.settings,
                 hidden: self.family.hidden.clone(),
@@ -85,7 +88,11 @@ impl Fitted {
             },
             seed: self.seed,
             seconds: self.seconds,
-            learning: Learnt { gaussian: self.gaussian.clone(), chain: self.chain.clone() },
+            learning: Learnt {
+                gaussian: self.gaussian.clone(),
+                bend: self.bent.clone(),
+                chain: self.chain.clone(),
+            },
             parameters,
         };
         write_whole(&folder.join(&record.parameters.file), &bytes)?;
@@ -102,6 +109,8 @@ impl Fitted {
         let tensors = [
             (MEAN, 1, first.mean.clone()),
             (FACTOR, d, first.factor.clone()),
+            (ALONE_MEAN, 1, self.alone.mean.clone()),
+            (ALONE_FACTOR, d, self.alone.factor.clone()),
             (PLACES, places.len() / d, places),
         ];
         for (name, rows, values) in tensors {
@@ -136,17 +145,23 @@ impl Fitted {
         let places = take(folder, &mut store, PLACES, bound.dimension(), None)?;
         same::check_log_density(&record.log_density, bound, &places)?;
         let d = bound.dimension();
-        let first = FullGaussian {
-            mean: take(folder, &mut store, MEAN, d, Some(1))?,
-            factor: take(folder, &mut store, FACTOR, d, Some(d))?,
+        let mut gaussian = |mean: &str, factor: &str| {
+            let mean = take(folder, &mut store, mean, d, Some(1))?;
+            Ok::<_, SavedFitError>(FullGaussian {
+                mean,
+                factor: take(folder, &mut store, factor, d, Some(d))?,
+            })
         };
+        let (first, alone) = (gaussian(MEAN, FACTOR)?, gaussian(ALONE_MEAN, ALONE_FACTOR)?);
         let Chain { settings, hidden, activation } = record.chain;
         Ok(Fitted {
             bound: bound.clone(),
-            map: AffineMap { covariance: record.gaussian, first },
+            map: Map { covariance: record.gaussian, first, bent: record.bent },
+            alone,
             family: HmcChain { settings, encoder: None, hidden, activation },
             store,
             gaussian: record.learning.gaussian,
+            bent: record.learning.bend,
             chain: record.learning.chain,
             seconds: record.seconds,
             seed: record.seed,

@@ -18,12 +18,14 @@ use crate::run::DirectoryError;
 pub(super) const FILE: &str = "fit.json";
 /// Version of its schema.
 pub(super) const SCHEMA: u32 = 1;
-pub(super) const ABOUT: &str = "A posterior approximation of hmcvi: an affine map of standard normal coordinates and an HMC \
+pub(super) const ABOUT: &str = "A posterior approximation of hmcvi: a map of standard normal coordinates and an HMC \
     chain in them. It belongs to a model with these variables, data and log densities. All its numbers are in the file \
     under `parameters`.";
 pub(super) const ABOUT_NUMBERS: &str = "Numbers of a fit of hmcvi, which fit.json describes. Real numbers of the variables \
     are z = first.mean + first.factor · y with y = map.mean + exp(map.log_scale) · e, and the strict lower triangle of \
-    map.lower times e added where there is one. Where there are directions, e is first stretched along each of them by \
+    map.lower times e added where there is one. Where coordinates are bent, e is first multiplied by exp(strict lower triangle \
+    of map.before · e), then by exp(strict upper triangle of map.behind · e), then becomes \
+    sinh(exp(map.tail) · arsinh(e) + map.lean). gaussian.mean and gaussian.factor are the Gaussian alone. Where there are directions, e is first stretched along each of them by \
     exp(map.log_stretch). e is the end of a chain that begins with standard normal draws; all other parameters belong to \
     the chain. Places at which log densities were noted are in check.places.";
 
@@ -40,6 +42,8 @@ pub(super) struct Record {
     /// Log densities at the places beside the parameters.
     pub(super) log_density: Vec<Part>,
     pub(super) gaussian: Covariance,
+    /// Whether coordinates are bent.
+    pub(super) bent: bool,
     pub(super) chain: Chain,
     pub(super) seed: u64,
     /// Seconds that the fit took.
@@ -85,6 +89,7 @@ pub(super) struct Chain {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Learnt {
     pub(super) gaussian: Learning,
+    pub(super) bend: Option<Learning>,
     pub(super) chain: Option<Learning>,
 }
 
