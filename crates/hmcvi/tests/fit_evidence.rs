@@ -70,7 +70,7 @@ fn both_sides_enclose_the_exact_evidence_of_a_line() {
         let found =
             fitted.evidence_watched(&settings(), draws.as_deref(), &mut |_, _| true).expect("evidence");
         // Weights of a Gaussian that is too narrow have no variance; those of annealing have.
-        let weighted = (fit == narrow()).then_some(&found.lower).unwrap_or(&found.importance);
+        let weighted = if fit == narrow() { &found.lower } else { &found.importance };
         for side in [weighted, &found.lower, &found.upper] {
             let off = (side.log_evidence - log_evidence).abs();
             assert!(off < 0.002 + 4.0 * side.standard_error, "{side:?}, exactly {log_evidence}");
@@ -120,6 +120,9 @@ fn draws_of_another_model_are_refused_and_who_watches_can_stop() {
         refused(&[vec![1.0; 3]])
             .contains("one has 3 numbers, but the variables of the model are made from 2")
     );
+    let none = EvidenceSettings { chains: 1, ..settings() };
+    let error = fitted.evidence(&none).expect_err("one chain has no standard error").to_string();
+    assert_eq!(error, "`chains` is 1, but must be at least 2");
     let mut seen = Vec::new();
     let stopped = fitted.evidence_watched(&settings(), None, &mut |stage, _| {
         seen.push(stage);

@@ -137,6 +137,16 @@ pub enum FitError {
     /// The evidence cannot be estimated.
     #[error(transparent)]
     Evidence(#[from] EvalError),
+    /// A setting that means nothing.
+    #[error("`{key}` is {value}, but must be at least {least}")]
+    Setting {
+        /// The setting.
+        key: &'static str,
+        /// Its value.
+        value: usize,
+        /// What it has to be at least.
+        least: usize,
+    },
     /// Draws of the posterior that are not of this model.
     #[error("posterior draws: {0}")]
     PosteriorDraws(String),

@@ -15,7 +15,7 @@ use hmcvi_record::Estimate;
 use serde::{Deserialize, Serialize};
 
 use super::{FitError, Fitted};
-use crate::eval::{PosteriorOptions, Reliability, Weights, bridge, log_mean_error};
+use crate::eval::{EvalError, PosteriorOptions, Reliability, Weights, bridge, log_mean_error};
 use crate::hmc::diagnostics::{ESS_LIMIT, R_HAT_LIMIT};
 use coordinates::{InCoordinates, Way};
 
@@ -46,6 +46,25 @@ impl Default for EvidenceSettings {
             leapfrog_steps: 4,
             long_chain: PosteriorOptions { chains: 16, warm_up: 500, draws: 2000, leapfrog_steps: 8 },
             seed: 1,
+        }
+    }
+}
+
+impl EvidenceSettings {
+    fn check(&self) -> Result<(), FitError> {
+        let long = self.long_chain;
+        let all = [
+            ("draws", self.draws, 2),
+            ("chains", self.chains, 2),
+            ("temperatures", self.temperatures, 1),
+            ("leapfrog_steps", self.leapfrog_steps, 1),
+            ("long_chain.chains", long.chains, 1),
+            ("long_chain.draws", long.draws, 4),
+            ("long_chain.leapfrog_steps", long.leapfrog_steps, 1),
+        ];
+        match all.into_iter().find(|(_, value, least)| value < least) {
+            Some((key, value, least)) => Err(FitError::Setting { key, value, least }),
+            None => Ok(()),
         }
     }
 }
@@ -168,7 +187,7 @@ impl Fitted {
     /// back from draws of a long chain.
     ///
     /// # Errors
-    /// If more than 1% of draws have no weight.
+    /// If a setting means nothing, or more than 1% of draws have no weight.
     pub fn evidence(&self, settings: &EvidenceSettings) -> Result<Evidence, FitError> {
         self.evidence_watched(settings, None, &mut |_, _| true)
     }
@@ -177,8 +196,8 @@ impl Fitted {
     /// are chains, evenly. `watch` is told the stage and the share of it that is done, and returns whether to go on.
     ///
     /// # Errors
-    /// If draws have another dimension than the model, more than 1% of draws of the fit have no weight, or it was to
-    /// stop.
+    /// If a setting means nothing, draws have another dimension than the model, more than 1% of draws of the fit have no
+    /// weight, or it was to stop.
     pub fn evidence_watched(
         &self,
         settings: &EvidenceSettings,
@@ -186,7 +205,10 @@ impl Fitted {
         watch: &mut Watch<'_>,
     ) -> Result<Evidence, FitError> {
         let begun = Instant::now();
-        watch(EvidenceStage::Importance, 0.0);
+        settings.check()?;
+        if !watch(EvidenceStage::Importance, 0.0) {
+            return Err(EvalError::Stopped.into());
+        }
         let importance = self.importance(settings)?;
         let problem = InCoordinates::new(&self.bound, self.gaussian());
         let (ends, long_chain) = match posterior {
