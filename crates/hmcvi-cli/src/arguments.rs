@@ -6,7 +6,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use hmcvi::run::Builtin;
 
 use crate::commands::{
-    bench, compare, config, data, diagnose, doctor, encode, eval, figures, hmc, quickstart, report,
+    bench, compare, config, data, diagnose, doctor, encode, eval, figures, fit, hmc, quickstart, report,
     reproduce, resume, sample, train,
 };
 
@@ -106,6 +106,12 @@ pub(crate) enum Command {
   hmcvi report runs/basic-2d-1 --open
   hmcvi report runs/basic-2d-1 runs/hmcvi-4-1 --out comparison.html")]
     Report(report::Arguments),
+    /// Fit a Bayesian model: posterior draws, their bound, the log evidence, and how far to trust them
+    #[command(after_help = "Examples:
+  hmcvi fit --list
+  hmcvi fit eight-schools
+  hmcvi fit radon --method nuts --seed 2 --out runs/radon-nuts")]
+    Fit(fit::Arguments),
     /// Draw images or other rows from a trained model, or reconstruct test data with it
     #[command(after_help = "Examples:
   hmcvi sample builtin

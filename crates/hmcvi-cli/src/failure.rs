@@ -1,7 +1,9 @@
 //! Turn errors of all parts into messages with a next step, and into exit codes.
 
+mod bayes;
+mod directory;
+
 use std::fmt;
-use std::io::ErrorKind;
 
 use hmcvi::config::ConfigError;
 use hmcvi::data::DataError;
@@ -9,7 +11,7 @@ use hmcvi::device::DeviceError;
 use hmcvi::eval::EvalError;
 use hmcvi::figure::FigureError;
 use hmcvi::hmc::SamplerError;
-use hmcvi::run::{DirectoryError, SessionError};
+use hmcvi::run::SessionError;
 use hmcvi::train::TrainError;
 use hmcvi_fetch::FetchError;
 use hmcvi_report::ReportError;
@@ -184,60 +186,6 @@ impl From<TrainError> for Failure {
                 .then("lower these with `--set model.hidden=[...]` or `--set train.batch=N`, or use `--threads 1`"),
             TrainError::Device(error) => error.into(),
             _ => Failure::Other(text),
-        }
-    }
-}
-
-/// What to do about a file that cannot be written or read.
-fn advice(error: &std::io::Error) -> Option<&'static str> {
-    match error.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
-            Some("everything saved before is intact; free some space, then continue with `hmcvi resume`")
-        }
-        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
-            Some("everything saved before is intact; make the folder writable, or choose another with --out")
-        }
-        ErrorKind::NotFound => Some("the folder or file is gone; was it moved while the program ran?"),
-        _ => None,
-    }
-}
-
-/// What to do about a run directory that cannot be used.
-fn way_out(error: &DirectoryError) -> Option<String> {
-    match error {
-        DirectoryError::Exists(run) => Some(format!(
-            "continue it with `hmcvi resume {}`, choose another folder with --out, or replace it with --force",
-            run.display()
-        )),
-        DirectoryError::Foreign(_) => Some("choose another folder with --out".into()),
-        DirectoryError::NotARun(_) => Some("`hmcvi train` makes run directories".into()),
-        DirectoryError::NoCheckpoint(_) => Some("`hmcvi resume RUN` continues the run".into()),
-        DirectoryError::Io { source, .. } => advice(source).map(Into::into),
-        DirectoryError::Content { file, .. } => {
-            let evaluation =
-                file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("evaluation"));
-            evaluation.then(|| "`hmcvi eval RUN` computes the evaluation again".into())
-        }
-        _ => None,
-    }
-}
-
-impl From<DirectoryError> for Failure {
-    fn from(error: DirectoryError) -> Self {
-        let (text, next) = (error.to_string(), way_out(&error));
-        let failure = match error {
-            DirectoryError::Config { file, source } => {
-                return Failure::from(source).about(&file.display().to_string());
-            }
-            DirectoryError::Io { .. }
-            | DirectoryError::Tensors { .. }
-            | DirectoryError::Content { .. }
-            | DirectoryError::Record(_) => Failure::Other(text),
-            _ => Failure::Usage(text),
-        };
-        match next {
-            Some(next) => failure.then(next),
-            None => failure,
         }
     }
 }

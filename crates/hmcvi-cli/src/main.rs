@@ -68,6 +68,7 @@ fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Diagnose(arguments) => commands::diagnose::run(context, &arguments),
         Command::Compare(arguments) => commands::compare::run(context, &arguments),
         Command::Report(arguments) => commands::report::run(context, &arguments),
+        Command::Fit(arguments) => commands::fit::run(context, &arguments),
         Command::Sample(arguments) => commands::sample::run(context, &arguments),
         Command::Encode(arguments) => commands::encode::run(context, &arguments),
         Command::Hmc(arguments) => commands::hmc::run(context, &arguments),

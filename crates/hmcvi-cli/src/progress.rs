@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::line::{Line, Rank};
 
 /// Plain lines come at most this often within an epoch.
-const PLAIN_EVERY: Duration = Duration::from_secs(15);
+pub(crate) const PLAIN_EVERY: Duration = Duration::from_secs(15);
 
 /// Watches a training for a person.
 pub(crate) struct Training<'c> {
@@ -146,7 +146,7 @@ fn chain(line: Line, acceptance_rate: Option<f64>, step_size: Option<f64>, diver
     line.part(Rank::Useful, format!("step {step:.2e}")).part(rank, format!("divergences {divergences}"))
 }
 
-fn clock(seconds: f64) -> String {
+pub(crate) fn clock(seconds: f64) -> String {
     let s = seconds.round() as u64;
     match s / 3600 {
         0 => format!("{}:{:02}", s / 60, s % 60),

@@ -3,8 +3,10 @@
 //! a file to a record.
 #![forbid(unsafe_code)]
 
+mod draws;
 mod evaluation;
 pub mod figure;
+mod fit;
 mod merge;
 mod number;
 mod provenance;
@@ -14,11 +16,13 @@ mod schema;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
+pub use draws::{DrawError, DrawTable};
 pub use evaluation::{
     Annealing, AnnealingSettings, Bidirectional, EVALUATION_SCHEMA, EncoderBound, EnergyHistogram,
     Evaluation, ImageEvaluation, ImportanceSampling, PosteriorDistance, PosteriorQuality, Quadrature,
     ReverseQuality, UsedDimensions,
 };
+pub use fit::{FIT_SCHEMA, FitCheck, FitDifference, FitMethod, FitRecord, FitRow, FitStage, SamplerFacts};
 pub use merge::{Evaluated, keep_parts};
 pub use provenance::Provenance;
 pub use report::{
@@ -63,6 +67,18 @@ pub mod files {
     pub const REPORT_DATA: &str = "report.json";
     /// How the names of files for TensorBoard begin.
     pub const EVENTS: &str = "events.out.tfevents.";
+    /// The complete settings of a fit.
+    pub const FIT_CONFIG: &str = "fit.toml";
+    /// What the fit has found: a [`FitRecord`](super::FitRecord).
+    pub const FIT: &str = "fit.json";
+    /// Draws of all chains, as arrays of NumPy.
+    pub const DRAWS: &str = "draws.npz";
+    /// Draws of the Gaussian that a chain begins with: a [`DrawTable`](super::DrawTable).
+    pub const GAUSSIAN: &str = "gaussian.csv";
+    /// How the names of files of draws begin: a [`DrawTable`](super::DrawTable) for each chain.
+    pub const DRAWS_OF_CHAIN: &str = "draws-";
+    /// The same of NUTS, where it was run beside a fit.
+    pub const NUTS_OF_CHAIN: &str = "nuts-";
     /// What the directory is, for a person.
     pub const README: &str = "README.txt";
 }

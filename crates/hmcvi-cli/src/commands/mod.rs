@@ -9,6 +9,7 @@ pub(crate) mod doctor;
 pub(crate) mod encode;
 pub(crate) mod eval;
 pub(crate) mod figures;
+pub(crate) mod fit;
 pub(crate) mod generate;
 pub(crate) mod hmc;
 pub(crate) mod presets;

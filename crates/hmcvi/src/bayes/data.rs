@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::{Dims, ModelError};
+use crate::data::Hasher;
 
 /// Data of a model, by name.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -87,6 +88,19 @@ impl Data {
     /// Names of all arrays.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.arrays.keys().map(String::as_str)
+    }
+
+    /// SHA-256 of names, dimensions and values.
+    pub fn sha256(&self) -> String {
+        let mut hasher = Hasher::default();
+        for (name, array) in &self.arrays {
+            hasher.number(name.len());
+            hasher.update(name.as_bytes());
+            hasher.number(array.dims.sizes().len());
+            array.dims.sizes().iter().for_each(|&size| hasher.number(size));
+            array.values.iter().for_each(|value| hasher.update(&value.to_le_bytes()));
+        }
+        hasher.finish()
     }
 
     /// Data from a JSON object of numbers and arrays, nested for matrices. `true` is 1, `false` is 0.

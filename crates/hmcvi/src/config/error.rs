@@ -41,6 +41,6 @@ pub enum ConfigError {
         hint: String,
     },
     /// An assignment that is not `key=value`.
-    #[error("`{0}` does not set anything; write `key=value`, for example `train.epochs=6`")]
+    #[error("`{0}` does not set anything; write `key=value`, for example `seed=6`")]
     Assignment(String),
 }

@@ -3,10 +3,12 @@
 //! Settings of data, models and families are named beside them; those of runs and training here. Nothing that is
 //! described here imports this module.
 
+mod assign;
 mod changes;
 mod data;
 mod edits;
 mod error;
+mod fit;
 mod fitting;
 mod presets;
 mod schedule;
@@ -15,6 +17,7 @@ mod spec;
 mod train;
 
 pub use error::ConfigError;
+pub use fit::{CovarianceKind, FitSpec, GaussianSettings, LearningSettings, NutsSettings};
 pub use presets::{PAPER_TABLE, PaperRow, preset};
 pub use schedule::{Schedule, ScheduleKind};
 pub use spec::{DataSettings, EvalSettings, RunSpec};

@@ -8,6 +8,8 @@ use super::error::ConfigError;
 /// The JSON Schema of all settings. Types, ranges, defaults and meanings stand beside the settings themselves; from
 /// there a test writes this file, so that only tests build what derives it.
 pub(super) const SCHEMA: &str = include_str!("schema.json");
+/// The same of fits.
+pub(super) const FIT_SCHEMA: &str = include_str!("fit-schema.json");
 
 /// What settings may contain.
 pub(super) struct Schema(Value);
@@ -200,20 +202,25 @@ fn range(node: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::SCHEMA;
-    use crate::config::RunSpec;
+    use super::{FIT_SCHEMA, SCHEMA};
+    use crate::config::{FitSpec, RunSpec};
 
-    #[test]
-    fn the_schema_is_that_of_the_settings() {
-        let mut found = serde_json::to_string_pretty(&schemars::schema_for!(RunSpec).to_value())
-            .expect("a schema is JSON");
+    fn is_that_of<T: schemars::JsonSchema>(name: &str, known: &str) {
+        let mut found =
+            serde_json::to_string_pretty(&schemars::schema_for!(T).to_value()).expect("a schema is JSON");
         found.push('\n');
         if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
-            let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/config/schema.json");
+            let file = format!("{}/src/config/{name}", env!("CARGO_MANIFEST_DIR"));
             std::fs::write(file, &found).expect("the file can be written");
             return;
         }
         let again = "UPDATE_SNAPSHOTS=1 cargo test -p hmcvi the_schema_is_that_of_the_settings";
-        assert_eq!(found, SCHEMA, "settings have changed: `{again}` writes their schema anew");
+        assert_eq!(found, known, "settings have changed: `{again}` writes their schema anew");
+    }
+
+    #[test]
+    fn the_schema_is_that_of_the_settings() {
+        is_that_of::<RunSpec>("schema.json", SCHEMA);
+        is_that_of::<FitSpec>("fit-schema.json", FIT_SCHEMA);
     }
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::assign::{assign, assigned, holder, take};
 use super::error::ConfigError;
 use super::schema::{SCHEMA, Schema};
 use super::train::TrainSettings;
@@ -134,7 +135,7 @@ impl RunSpec {
         Schema::new(Self::json_schema()).check(&settings)?;
         let spec: RunSpec = serde_json::from_value(Value::Object(settings))
             .map_err(|e| ConfigError::Syntax(e.to_string()))?;
-        spec.check_chain()?;
+        spec.chain.check()?;
         Ok(spec)
     }
 
@@ -171,33 +172,21 @@ impl RunSpec {
     /// a string, or in brackets, `data.columns=[a, b]`, as a list of strings: shells take quotes away.
     pub fn with_assignments<S: AsRef<str>>(&self, assignments: &[S]) -> Result<Self, ConfigError> {
         let schema = Schema::new(Self::json_schema());
-        let mut settings = self.to_settings();
-        for assignment in assignments.iter().map(AsRef::as_ref) {
-            let (key, text) = assignment
-                .split_once('=')
-                .filter(|(key, _)| !key.trim().is_empty())
-                .ok_or_else(|| ConfigError::Assignment(assignment.into()))?;
-            let key = RENAMED.iter().find(|(old, _)| *old == key.trim()).map_or(key.trim(), |(_, new)| new);
-            let value = toml::from_str::<Map<String, Value>>(&format!("value = {text}"))
-                .ok()
-                .and_then(|mut table| table.remove("value"))
-                .or_else(|| bare_list(text).filter(|list| schema.check_at(key, list).is_ok()))
-                .unwrap_or_else(|| Value::String(text.into()));
-            schema.check_at(key, &value)?;
-            assign(&mut settings, key, value);
-        }
+        let settings = assigned(self.to_settings(), &schema, &RENAMED, assignments)?;
         Self::from_settings(settings)
     }
 
     /// Refuses values that make no sense.
     pub fn check(&self) -> Result<(), ConfigError> {
         Schema::new(Self::json_schema()).check(&self.to_settings())?;
-        self.check_chain()
+        self.chain.check()
     }
+}
 
+impl ChainSettings {
     /// Refuses what is wrong only together.
-    fn check_chain(&self) -> Result<(), ConfigError> {
-        if self.chain.hmc_steps == 0 || self.chain.leapfrog_steps > 0 {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        if self.hmc_steps == 0 || self.leapfrog_steps > 0 {
             return Ok(());
         }
         Err(ConfigError::Value {
@@ -206,36 +195,4 @@ impl RunSpec {
             allowed: "at least 1 where `chain.hmc_steps` is not 0".into(),
         })
     }
-}
-
-/// Strings without quotes in brackets.
-fn bare_list(text: &str) -> Option<Value> {
-    let words = text.trim().strip_prefix('[')?.strip_suffix(']')?.split(',');
-    Some(words.map(|word| word.trim().into()).collect::<Vec<Value>>().into())
-}
-
-/// The table that holds a setting, and the setting's own name.
-fn holder<'t, 'k>(
-    table: &'t mut Map<String, Value>,
-    key: &'k str,
-) -> Option<(&'t mut Map<String, Value>, &'k str)> {
-    match key.split_once('.') {
-        None => Some((table, key)),
-        Some((head, rest)) => {
-            holder(table.entry(head).or_insert_with(|| Map::new().into()).as_object_mut()?, rest)
-        }
-    }
-}
-
-/// Sets a value in nested tables.
-fn assign(table: &mut Map<String, Value>, key: &str, value: Value) {
-    if let Some((table, name)) = holder(table, key) {
-        table.insert(name.into(), value);
-    }
-}
-
-/// Takes a value out of nested tables.
-fn take(table: &mut Map<String, Value>, key: &str) -> Option<Value> {
-    let (table, name) = holder(table, key)?;
-    table.remove(name)
 }

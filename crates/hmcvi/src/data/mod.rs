@@ -69,9 +69,9 @@ pub(crate) use observation::BATCH;
 pub use observation::{Drawn, Observation, Seen, batch};
 pub use read::{
     ByteArray, CsvColumns, FASHION_MNIST, FASHION_MNIST_FIRST, Format, KnownFile, KnownSet, MNIST,
-    MNIST_FILES, NpyValue, Storage, is_safe_entry, load_idx_folder, load_mnist, read_csv, read_csv_bytes,
-    read_idx, read_idx_bytes, read_mtx, read_mtx_bytes, read_npy, read_npy_bytes, read_png_bytes,
-    read_png_folder, verify_mnist, write_idx, write_npy, write_npy_to,
+    MNIST_FILES, NpyValue, NpzWriter, Storage, is_safe_entry, load_idx_folder, load_mnist, read_csv,
+    read_csv_bytes, read_idx, read_idx_bytes, read_mtx, read_mtx_bytes, read_npy, read_npy_bytes,
+    read_png_bytes, read_png_folder, verify_mnist, write_idx, write_npy, write_npy_to,
 };
 pub use remark::{About, Remark, Severity};
 pub use source::{Reading, Source, open, open_as};

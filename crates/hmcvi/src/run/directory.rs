@@ -41,31 +41,56 @@ fn belongs(name: &str) -> bool {
     FILES.contains(&name) || name.starts_with(files::EVENTS)
 }
 
+/// Checks that a folder is free for what `marker` is a file of, without changing anything. `left` are names of files
+/// that may be left of what never began.
+pub(super) fn check_free(
+    path: &Path,
+    force: bool,
+    marker: &str,
+    left: impl Fn(&str) -> bool,
+) -> Result<(), DirectoryError> {
+    let is_there = path.join(marker).exists();
+    if is_there && !force {
+        return Err(match marker {
+            files::FIT_CONFIG => DirectoryError::FitExists(path.into()),
+            _ => DirectoryError::Exists(path.into()),
+        });
+    }
+    let entries = match fs::read_dir(path) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(e) => return Err(DirectoryError::io(path, "open", e)),
+    };
+    let ours = |name: &str| match name {
+        files::LOCK => Lock::is_ours(path),
+        name => name.starts_with(atomic::TEMPORARY) || left(name),
+    };
+    let foreign =
+        |e: std::io::Result<fs::DirEntry>| e.map_or(true, |e| !e.file_name().to_str().is_some_and(ours));
+    if !is_there && entries.into_iter().any(foreign) {
+        return Err(DirectoryError::Foreign(path.into()));
+    }
+    Ok(())
+}
+
+/// Takes a folder, without the files in it that belong to what is replaced.
+pub(super) fn begin(path: &Path, belongs: impl Fn(&str) -> bool) -> Result<Lock, DirectoryError> {
+    fs::create_dir_all(path).map_err(|e| DirectoryError::io(path, "create the folder", e))?;
+    let lock = Lock::take(path)?;
+    let entries = fs::read_dir(path).map_err(|e| DirectoryError::io(path, "open", e))?;
+    for entry in entries.flatten().filter(|e| e.file_name().to_str().is_some_and(&belongs)) {
+        let file = entry.path();
+        fs::remove_file(&file).map_err(|e| DirectoryError::io(&file, "remove", e))?;
+    }
+    Ok(lock)
+}
+
 impl RunDirectory {
     /// Checks that a run may begin at `path`, without changing anything.
     pub fn check_free(path: &Path, force: bool) -> Result<(), DirectoryError> {
-        let has_run = path.join(files::CONFIG).exists();
-        if has_run && !force {
-            return Err(DirectoryError::Exists(path.into()));
-        }
-        let entries = match fs::read_dir(path) {
-            Ok(entries) => entries,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-            Err(e) => return Err(DirectoryError::io(path, "open", e)),
-        };
         // What is left of a run that ended before it began: settings make it a run, and are written after its record.
         let began = || RunDirectory { path: path.into() }.info().is_ok();
-        let ours = |name: &str| match name {
-            files::LOCK => Lock::is_ours(path),
-            files::INFO => began(),
-            name => name.starts_with(atomic::TEMPORARY),
-        };
-        let foreign =
-            |e: std::io::Result<fs::DirEntry>| e.map_or(true, |e| !e.file_name().to_str().is_some_and(ours));
-        if !has_run && entries.into_iter().any(foreign) {
-            return Err(DirectoryError::Foreign(path.into()));
-        }
-        Ok(())
+        check_free(path, force, files::CONFIG, |name| name == files::INFO && began())
     }
 
     /// Begins a run. A run that is there is replaced with `force` only, and of it the files that this
@@ -77,13 +102,7 @@ impl RunDirectory {
         force: bool,
     ) -> Result<(Self, Lock), DirectoryError> {
         Self::check_free(path, force)?;
-        fs::create_dir_all(path).map_err(|e| DirectoryError::io(path, "create the folder", e))?;
-        let lock = Lock::take(path)?;
-        let entries = fs::read_dir(path).map_err(|e| DirectoryError::io(path, "open", e))?;
-        for entry in entries.flatten().filter(|e| e.file_name().to_str().is_some_and(belongs)) {
-            let file = entry.path();
-            fs::remove_file(&file).map_err(|e| DirectoryError::io(&file, "remove", e))?;
-        }
+        let lock = begin(path, belongs)?;
         let directory = RunDirectory { path: path.into() };
         directory.write_info(info)?;
         directory.write_spec(spec)?;
@@ -94,7 +113,10 @@ impl RunDirectory {
     /// have changed as well, and nothing of it shall be replaced by older forms.
     pub fn open(path: &Path) -> Result<Self, DirectoryError> {
         if !path.join(files::CONFIG).is_file() {
-            return Err(DirectoryError::NotARun(path.into()));
+            return Err(match path.join(files::FIT_CONFIG).is_file() {
+                true => DirectoryError::NoRunButAFit(path.into()),
+                false => DirectoryError::NotARun(path.into()),
+            });
         }
         let directory = RunDirectory { path: path.into() };
         directory.refuse_newer::<RunInfo>(files::INFO)?;

@@ -21,6 +21,18 @@ pub enum DirectoryError {
     /// The directory is not a run.
     #[error("{} is not a run directory: it has no `config.toml`", .0.display())]
     NotARun(PathBuf),
+    /// The directory holds a fit already.
+    #[error("{} already holds a fit", .0.display())]
+    FitExists(PathBuf),
+    /// The directory is not a fit.
+    #[error("{} does not hold a fit: it has no `fit.toml`", .0.display())]
+    NotAFit(PathBuf),
+    /// The directory holds a fit, and not a run.
+    #[error("{} holds the fit of a Bayesian model, not the training run of an auto-encoder", .0.display())]
+    NoRunButAFit(PathBuf),
+    /// The directory holds a run, and not a fit.
+    #[error("{} holds the training run of an auto-encoder, not the fit of a Bayesian model", .0.display())]
+    NoFitButARun(PathBuf),
     /// Another process writes to the directory.
     #[error(
         "{} is in use by {holder}; wait until it ends, or stop it first (the system releases the lock of a process that \

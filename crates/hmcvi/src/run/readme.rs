@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::config::RunSpec;
+use crate::config::{FitSpec, RunSpec};
 
 /// The text of `README.txt`.
 pub(super) fn text(path: &Path, spec: &RunSpec) -> String {
@@ -26,5 +26,28 @@ pub(super) fn text(path: &Path, spec: &RunSpec) -> String {
          Look at it:        hmcvi sample {place} --out samples.png\n",
         spec.seed,
         2 * spec.train.epochs,
+    )
+}
+
+/// The same of a fit.
+pub(super) fn of_fit(path: &Path, spec: &FitSpec) -> String {
+    let place = path.display();
+    format!(
+        "A fit of hmcvi (model {}, method {}, seed {}).\n\n\
+         fit.toml           the complete settings\n\
+         fit.json           what was found: bound, log evidence, k-hat, and every number of the model; missing where\n\
+         \x20                  the fit was ended before it had draws\n\
+         draws-1.csv        draws, a file for each chain, in the format of CmdStan; lp__ is the log density, log_weight__\n\
+         \x20                  the log importance weight\n\
+         draws.npz          the same as arrays of NumPy, [chain, draw, ...]\n\
+         gaussian.csv       draws of the Gaussian that the chain begins with (method hmcvi)\n\
+         nuts-1.csv         draws of NUTS, after `hmcvi fit --check`\n\
+         report.html        all of it as a page, after `hmcvi report`; its data in report.json\n\n\
+         Read about it:     hmcvi report {place} --open\n\
+         Examine it:        hmcvi diagnose {place}\n\
+         In Python:         arviz.from_cmdstan(\"{place}/draws-*.csv\")\n",
+        spec.model,
+        spec.method.name(),
+        spec.seed,
     )
 }

@@ -50,8 +50,8 @@ impl FullGaussian {
         (0..d).map(|i| self.mean[i] + moved(i)).collect()
     }
 
-    /// Draws, with their log densities.
-    pub(super) fn draws(&self, rows: usize, seed: u64, step: u64) -> (Vec<f64>, Vec<f64>) {
+    /// Draws, one after the other, and their log densities. Other seeds and other steps give others.
+    pub fn draws(&self, rows: usize, seed: u64, step: u64) -> (Vec<f64>, Vec<f64>) {
         let d = self.dimension();
         let (mut points, mut densities) = (Vec::with_capacity(rows * d), Vec::with_capacity(rows));
         let mut e = vec![0.0; d];

@@ -18,6 +18,7 @@ mod npy_header;
 mod npy_number;
 mod npy_write;
 mod npz;
+mod npz_write;
 mod png;
 mod stream;
 
@@ -38,5 +39,6 @@ pub use mtx::{read_mtx, read_mtx_bytes};
 pub use npy::{read_npy, read_npy_bytes};
 pub use npy_write::{NpyValue, write_npy, write_npy_to};
 pub use npz::is_safe_entry;
+pub use npz_write::NpzWriter;
 pub(super) use png::list as list_png;
 pub use png::{read_png_bytes, read_png_folder};

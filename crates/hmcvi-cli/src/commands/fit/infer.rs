@@ -1,0 +1,164 @@
+//! Find out about a posterior by the method that was asked for.
+
+use hmcvi::bayes::fit::{FullGaussian, Learning, Stopped};
+use hmcvi::bayes::{Bound, Draws, FitError, Fitted};
+use hmcvi::config::FitSpec;
+use hmcvi_nuts::{Nuts, Sampled, Start};
+use hmcvi_record::{DrawTable, FitMethod, FitStage, SamplerFacts};
+
+use super::model::Chosen;
+use super::outcome::{Found, Outcome};
+use super::watch::Watch;
+use crate::Context;
+use crate::failure::Failure;
+
+/// Fits or samples.
+pub(super) fn infer(context: &Context, spec: &FitSpec, chosen: &Chosen) -> Result<Outcome, Failure> {
+    match spec.method {
+        FitMethod::Nuts => sample(context, spec, &chosen.bound),
+        FitMethod::Hmcvi | FitMethod::Gaussian => fit(context, spec, &chosen.bound),
+    }
+}
+
+fn fit(context: &Context, spec: &FitSpec, bound: &Bound) -> Result<Outcome, Failure> {
+    let (fitted, stages) = fitted(context, spec, bound)?;
+    let draws = fitted.draws(spec.draws, spec.seed)?;
+    let gaussian = match spec.method {
+        FitMethod::Hmcvi => Some(of_gaussian(bound, &fitted.gaussian(), spec)?),
+        _ => None,
+    };
+    let finished = [Some(fitted.gaussian_learning()), fitted.chain_learning()];
+    Ok(Outcome {
+        finished: finished.into_iter().flatten().all(|learning| learning.stopped != Stopped::Asked),
+        seconds: fitted.seconds(),
+        stages,
+        chains: vec![table(bound, &draws)?],
+        gaussian,
+        found: Found::Fit(draws),
+    })
+}
+
+/// The fit, and the stages that it went through.
+fn fitted(context: &Context, spec: &FitSpec, bound: &Bound) -> Result<(Fitted, Vec<FitStage>), Failure> {
+    let mut watch = Watch::new(context);
+    let fitted = bound.fit_watched(&spec.fit(), &mut |progress| watch.fit(progress));
+    let mut stages = watch.finish();
+    let fitted = fitted?;
+    let learnt = [("gaussian", Some(fitted.gaussian_learning())), ("chain", fitted.chain_learning())];
+    for (name, learning) in learnt {
+        let stage = stages.iter_mut().find(|stage| stage.name == name);
+        if let (Some(stage), Some(learning)) = (stage, learning) {
+            stage.stopped = Some(why(learning).into());
+        }
+    }
+    Ok((fitted, stages))
+}
+
+fn why(learning: &Learning) -> &'static str {
+    match learning.stopped {
+        Stopped::StoodStill => "stood-still",
+        Stopped::MostUpdates => "most-updates",
+        Stopped::Asked => "asked",
+    }
+}
+
+/// Draws of an approximation, with the log density of the model.
+fn table(bound: &Bound, draws: &Draws) -> Result<DrawTable, FitError> {
+    let all = 0..draws.len();
+    let z: Vec<f64> = all.clone().flat_map(|i| draws.unconstrained(i)).copied().collect();
+    let density = bound.evaluate(&z)?.log_density;
+    let row = |i: usize| [density[i], draws.log_weights()[i]].into_iter().chain(draws.row(i).iter().copied());
+    Ok(DrawTable { columns: columns(&FIT, draws.names()), values: all.flat_map(row).collect() })
+}
+
+/// Draws of the Gaussian that the chain begins with.
+fn of_gaussian(bound: &Bound, gaussian: &FullGaussian, spec: &FitSpec) -> Result<DrawTable, FitError> {
+    let (z, densities) = gaussian.draws(spec.draws, spec.seed, GAUSSIAN_STEP);
+    let found = bound.evaluate(&z)?;
+    let names = bound.element_names();
+    let rows = found.values.chunks_exact(names.len());
+    let rows = rows.zip(found.log_density.iter().zip(&densities));
+    let row = |(row, (p, q)): (&[f64], (&f64, &f64))| {
+        [*p, p - q].into_iter().chain(row.iter().copied()).collect::<Vec<_>>()
+    };
+    Ok(DrawTable { columns: columns(&FIT, &names), values: rows.flat_map(row).collect() })
+}
+
+/// Step of these draws, apart from those that a fit makes.
+const GAUSSIAN_STEP: u64 = u64::MAX;
+/// What is said of each draw of a fit, and of each draw of NUTS.
+const FIT: [&str; 2] = ["lp__", "log_weight__"];
+const NUTS: [&str; 6] = ["lp__", "stepsize__", "treedepth__", "n_leapfrog__", "divergent__", "energy__"];
+
+fn columns(sampler: &[&str], names: &[String]) -> Vec<String> {
+    sampler.iter().map(|name| (*name).into()).chain(names.iter().cloned()).collect()
+}
+
+fn sample(context: &Context, spec: &FitSpec, bound: &Bound) -> Result<Outcome, Failure> {
+    let (start, stages) = match spec.nuts.after_fit {
+        true => {
+            let (fitted, stages) = fitted(context, spec, bound)?;
+            (Some(Start::try_from(&fitted.gaussian())?), stages)
+        }
+        false => (None, Vec::new()),
+    };
+    let nuts = settings(spec);
+    let mut watch = Watch::new(context);
+    let sampled = nuts.run(bound, start.as_ref(), |progress| watch.nuts(progress, nuts.chains));
+    watch.finish();
+    let sampled = sampled?;
+    let chains = chains(bound, &sampled)?;
+    let warm_up = if start.is_some() { nuts.warm_up_after_fit } else { nuts.warm_up };
+    let facts = facts(&sampled, warm_up, nuts.max_depth);
+    Ok(Outcome {
+        finished: !sampled.stopped,
+        seconds: sampled.seconds,
+        stages,
+        chains,
+        gaussian: None,
+        found: Found::Chains(sampled, facts),
+    })
+}
+
+fn settings(spec: &FitSpec) -> Nuts {
+    Nuts {
+        chains: spec.nuts.chains,
+        warm_up: spec.nuts.warm_up,
+        draws: spec.draws.div_ceil(spec.nuts.chains),
+        seed: spec.seed,
+        target_accept: spec.nuts.target_accept,
+        max_depth: spec.nuts.max_depth,
+        threads: spec.nuts.threads,
+        ..Nuts::default()
+    }
+}
+
+/// Draws of the chains that have any.
+fn chains(bound: &Bound, sampled: &Sampled) -> Result<Vec<DrawTable>, FitError> {
+    let names = columns(&NUTS, &sampled.names);
+    let mut all = Vec::new();
+    for chain in sampled.chains.iter().filter(|chain| !chain.values.is_empty()) {
+        let density = bound.evaluate(&chain.unconstrained.concat())?.log_density;
+        let row = |i: usize| {
+            let (depth, steps) = (chain.depths[i] as f64, chain.steps[i] as f64);
+            let diverging = f64::from(u8::from(chain.diverging[i]));
+            let sampler = [density[i], chain.step_size, depth, steps, diverging, chain.energies[i]];
+            sampler.into_iter().chain(chain.values[i].iter().copied())
+        };
+        let values = (0..chain.values.len()).flat_map(row).collect();
+        all.push(DrawTable { columns: names.clone(), values });
+    }
+    Ok(all)
+}
+
+fn facts(sampled: &Sampled, warm_up: usize, max_depth: u64) -> SamplerFacts {
+    let finite = |value: f64| Some(value).filter(|value| value.is_finite());
+    let deepest = sampled.chains.iter().flat_map(|chain| &chain.depths).filter(|depth| **depth >= max_depth);
+    SamplerFacts {
+        warm_up: warm_up as u64,
+        divergences: sampled.divergences().into_iter().map(|n| n as u64).collect(),
+        step_sizes: sampled.step_sizes().into_iter().map(finite).collect(),
+        e_bfmi: sampled.chains.iter().map(|chain| chain.e_bfmi().and_then(finite)).collect(),
+        deepest: deepest.count() as u64,
+    }
+}

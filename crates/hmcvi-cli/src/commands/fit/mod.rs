@@ -1,0 +1,191 @@
+//! Fit a Bayesian model, or sample its posterior, and keep what was found.
+
+mod infer;
+pub(crate) mod model;
+mod outcome;
+mod watch;
+
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::{Args, ValueEnum};
+use hmcvi::config::{ConfigError, CovarianceKind, FitSpec};
+use hmcvi::run::FitDirectory;
+use hmcvi_record::FitMethod;
+use hmcvi_report::{Trust, fit_text, quoted, trust};
+
+use crate::Context;
+use crate::arguments::MODEL_AND_DATA;
+use crate::failure::Failure;
+
+/// What was typed.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// A built-in model (see --list), or the settings of another fit: RUN/fit.toml
+    #[arg(value_name = "MODEL", required_unless_present = "list")]
+    model: Option<String>,
+    /// List the built-in models
+    #[arg(long)]
+    list: bool,
+    /// How to find out about the posterior [default: hmcvi]
+    #[arg(long, value_enum)]
+    method: Option<MethodName>,
+    /// Draws to keep, of all chains together [default: 4000]
+    #[arg(long, value_name = "N")]
+    draws: Option<usize>,
+    /// Covariance of the Gaussian that draws begin with [default: full-rank]
+    #[arg(long, value_enum)]
+    gaussian: Option<GaussianName>,
+    /// HMC steps of the chain [default: 3]
+    #[arg(long, value_name = "T")]
+    hmc_steps: Option<usize>,
+    /// Leapfrog steps in each HMC step [default: 4]
+    #[arg(long, value_name = "L")]
+    leapfrog_steps: Option<usize>,
+    /// Change other settings, such as `learning.rows=128`; docs/fit.md lists them all
+    #[arg(long = "set", value_name = "KEY=VALUE", num_args = 1..)]
+    assignments: Vec<String>,
+    /// Seed of all random numbers [default: 1]
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Folder for what is found [default: runs/MODEL-METHOD-SEED]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Replace an existing fit
+    #[arg(long)]
+    force: bool,
+    /// JSON file with the data: an object with a number or an array for each name [default: the data of the model]
+    #[arg(long, value_name = "FILE.json", help_heading = MODEL_AND_DATA)]
+    data: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum MethodName {
+    /// A chain of HMC steps inside a lower bound, from a Gaussian
+    Hmcvi,
+    /// That Gaussian alone
+    Gaussian,
+    /// Long chains of the no-U-turn sampler
+    Nuts,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum GaussianName {
+    /// Any covariance
+    FullRank,
+    /// Variances, and `gaussian.rank` directions in which it is wider or narrower
+    LowRank,
+    /// Variances only
+    MeanField,
+}
+
+pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
+    let Some(model) = arguments.model.as_ref().filter(|_| !arguments.list) else {
+        return model::list(context);
+    };
+    let spec = understand(model, arguments)?;
+    let out = place(&spec, arguments);
+    FitDirectory::check_free(&out, arguments.force)?;
+    let chosen = model::open(&spec)?;
+    context.terminal.say(&format!(
+        "{}: {} real numbers; {}; into {}",
+        chosen.name,
+        chosen.bound.dimension(),
+        in_words(&spec),
+        out.display()
+    ));
+    let (directory, _lock) = FitDirectory::create(&out, &spec, arguments.force)?;
+    let found = infer::infer(context, &spec, &chosen).and_then(|outcome| {
+        let record = outcome.record(&spec, &chosen, begun());
+        outcome.write(&directory, &spec, &chosen, &record)?;
+        Ok(record)
+    });
+    match found {
+        Ok(record) => conclude(context, &out, &record),
+        Err(failure) => {
+            // Settings without results are of no use, and would be in the way of the next attempt.
+            directory.abandon();
+            Err(failure)
+        }
+    }
+}
+
+/// The settings that were asked for.
+fn understand(model: &str, arguments: &Arguments) -> Result<FitSpec, Failure> {
+    let mut spec = model::settings(model)?;
+    if let Some(method) = arguments.method {
+        spec.method = match method {
+            MethodName::Hmcvi => FitMethod::Hmcvi,
+            MethodName::Gaussian => FitMethod::Gaussian,
+            MethodName::Nuts => FitMethod::Nuts,
+        };
+    }
+    if let Some(gaussian) = arguments.gaussian {
+        spec.gaussian.covariance = match gaussian {
+            GaussianName::FullRank => CovarianceKind::FullRank,
+            GaussianName::LowRank => CovarianceKind::LowRank,
+            GaussianName::MeanField => CovarianceKind::MeanField,
+        };
+    }
+    spec.seed = arguments.seed.unwrap_or(spec.seed);
+    spec.draws = arguments.draws.unwrap_or(spec.draws);
+    spec.chain.hmc_steps = arguments.hmc_steps.unwrap_or(spec.chain.hmc_steps);
+    spec.chain.leapfrog_steps = arguments.leapfrog_steps.unwrap_or(spec.chain.leapfrog_steps);
+    if let Some(file) = &arguments.data {
+        let whole = std::path::absolute(file).unwrap_or_else(|_| file.into());
+        spec.data = Some(whole.display().to_string());
+    }
+    Ok(spec.with_assignments(&arguments.assignments).map_err(unsettled)?)
+}
+
+/// Says where the settings of a fit are listed.
+fn unsettled(error: ConfigError) -> Failure {
+    Failure::Usage(error.to_string())
+        .then("docs/fit.md lists every setting; `hmcvi fit --help` the usual ones")
+}
+
+fn place(spec: &FitSpec, arguments: &Arguments) -> PathBuf {
+    let name = || format!("runs/{}-{}-{}", spec.model, spec.method.name(), spec.seed).into();
+    arguments.out.clone().unwrap_or_else(name)
+}
+
+fn in_words(spec: &FitSpec) -> String {
+    let gaussian = match spec.gaussian.covariance {
+        CovarianceKind::FullRank => "a full-rank Gaussian",
+        CovarianceKind::LowRank => "a low-rank Gaussian",
+        CovarianceKind::MeanField => "a mean-field Gaussian",
+    };
+    match spec.method {
+        FitMethod::Hmcvi => format!("{gaussian} and {}", super::train::steps(&spec.chain)),
+        FitMethod::Gaussian => format!("{gaussian} alone"),
+        FitMethod::Nuts => format!("{} chains of NUTS", spec.nuts.chains),
+    }
+}
+
+fn begun() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs())
+}
+
+/// Prints what was found, and says what to do next.
+fn conclude(context: &Context, out: &Path, record: &hmcvi_record::FitRecord) -> Result<(), Failure> {
+    let place = quoted(&out.display().to_string());
+    match context.terminal.json {
+        true => context.terminal.print_json(record)?,
+        false => context.terminal.print(&fit_text(record, &out.display().to_string()))?,
+    }
+    if !record.finished {
+        let text = match record.draws {
+            0 => "interrupted before there were draws".to_string(),
+            _ => format!("interrupted; the draws in {place} are those of an unfinished fit"),
+        };
+        return Err(Failure::Interrupted(text)
+            .then(format!("`hmcvi fit {place}/fit.toml --out {place} --force` begins again")));
+    }
+    match trust(record).0 {
+        Trust::Good => context.terminal.say(&format!("next: hmcvi report {place} --open")),
+        _ => context
+            .terminal
+            .warn(&format!("do not trust these draws before `hmcvi diagnose {place}` was read")),
+    }
+    Ok(())
+}

@@ -1,0 +1,161 @@
+//! Turn what was found into its record, and write it with all draws.
+
+use hmcvi::bayes::{Bound, Dims, Draws};
+use hmcvi::config::FitSpec;
+use hmcvi::data::NpzWriter;
+use hmcvi::run::FitDirectory;
+use hmcvi_nuts::Sampled;
+use hmcvi_record::{DrawTable, FIT_SCHEMA, FitRecord, FitRow, FitStage, SamplerFacts, files};
+
+use super::model::Chosen;
+use crate::failure::Failure;
+
+/// What a method has found.
+pub(super) struct Outcome {
+    pub(super) finished: bool,
+    pub(super) seconds: f64,
+    pub(super) stages: Vec<FitStage>,
+    /// Draws of each chain; independent draws are one.
+    pub(super) chains: Vec<DrawTable>,
+    /// Draws of the Gaussian that a chain begins with.
+    pub(super) gaussian: Option<DrawTable>,
+    pub(super) found: Found,
+}
+
+/// The draws, as the method gives them.
+pub(super) enum Found {
+    Fit(Draws),
+    Chains(Sampled, SamplerFacts),
+}
+
+impl Outcome {
+    /// The record.
+    pub(super) fn record(&self, spec: &FitSpec, chosen: &Chosen, started: u64) -> FitRecord {
+        let mut record = FitRecord {
+            schema: FIT_SCHEMA,
+            version: env!("CARGO_PKG_VERSION").into(),
+            command: std::env::args().collect(),
+            started,
+            model: chosen.name.clone(),
+            data_sha256: chosen.data_sha256.clone(),
+            dimension: chosen.bound.dimension() as u64,
+            method: spec.method,
+            finished: self.finished,
+            bound: None,
+            bound_standard_error: None,
+            log_evidence: None,
+            log_evidence_standard_error: None,
+            k_hat: None,
+            effective_sample_size: None,
+            seconds: self.seconds,
+            divergences: 0,
+            chains: self.chains.len() as u64,
+            draws: self.chains.iter().map(|chain| chain.len() as u64).sum(),
+            parameters: Vec::new(),
+            stages: self.stages.clone(),
+            sampler: None,
+            check: None,
+        };
+        match &self.found {
+            Found::Fit(draws) => of_fit(&mut record, draws),
+            Found::Chains(sampled, facts) => of_chains(&mut record, sampled, facts),
+        }
+        record
+    }
+
+    /// Writes all files; the record last.
+    pub(super) fn write(
+        &self,
+        directory: &FitDirectory,
+        spec: &FitSpec,
+        chosen: &Chosen,
+        record: &FitRecord,
+    ) -> Result<(), Failure> {
+        for (chain, table) in (1..).zip(&self.chains) {
+            let text = table.to_csv(&comments(spec, record, chain, table.len()));
+            directory.write(&format!("{}{chain}.csv", files::DRAWS_OF_CHAIN), text.as_bytes())?;
+        }
+        if let Some(table) = &self.gaussian {
+            let comments = [
+                format!("model = {}", spec.model),
+                "draws of the Gaussian that the chain begins with".into(),
+            ];
+            directory.write(files::GAUSSIAN, table.to_csv(&comments).as_bytes())?;
+        }
+        if !self.chains.is_empty() {
+            directory.write(files::DRAWS, &arrays(&chosen.bound, &self.chains)?)?;
+        }
+        Ok(directory.write_record(record)?)
+    }
+}
+
+fn of_fit(record: &mut FitRecord, draws: &Draws) {
+    let finite = |value: f64| Some(value).filter(|value| value.is_finite());
+    let ((bound, error), weights) = (draws.bound(), draws.weights());
+    let (n, ess) = (draws.len() as f64, weights.effective_sample_size);
+    record.bound = finite(bound);
+    record.bound_standard_error = finite(error);
+    record.log_evidence = finite(weights.log_mean);
+    // The relative error of the mean of weights: their variance over the squared mean is n / ESS - 1.
+    record.log_evidence_standard_error = finite((1.0 / ess - 1.0 / n).max(0.0).sqrt());
+    record.k_hat = weights.k_hat;
+    record.effective_sample_size = finite(ess);
+    record.divergences = draws.dropped;
+    record.parameters = draws.summary().into_iter().map(independent).collect();
+}
+
+/// Independent draws have neither R-hat nor autocorrelation: chains alone can fail to converge.
+fn independent(row: hmcvi::bayes::fit::Row) -> FitRow {
+    let hmcvi::bayes::fit::Row { name, mean, sd, q05, q50, q95, mcse } = row;
+    FitRow { name, mean, sd, q05, q50, q95, mcse: Some(mcse), rhat: None, ess_bulk: None, ess_tail: None }
+}
+
+fn of_chains(record: &mut FitRecord, sampled: &Sampled, facts: &SamplerFacts) {
+    record.divergences = facts.divergences.iter().sum();
+    record.sampler = Some(facts.clone());
+    record.parameters = sampled.summary().into_iter().map(of_chain).collect();
+}
+
+fn of_chain(row: hmcvi_nuts::Row) -> FitRow {
+    let hmcvi_nuts::Row { name, mean, sd, q05, q50, q95, mcse, r_hat, ess_bulk, ess_tail } = row;
+    FitRow { name, mean, sd, q05, q50, q95, mcse, rhat: r_hat, ess_bulk, ess_tail }
+}
+
+/// What CmdStan's files say of themselves, as far as readers ask for it.
+fn comments(spec: &FitSpec, record: &FitRecord, chain: usize, draws: usize) -> Vec<String> {
+    let mut all = vec![
+        format!("model = {}", spec.model),
+        format!("method = {}", spec.method.name()),
+        format!("  num_samples = {draws}"),
+        format!("  num_warmup = {}", record.sampler.as_ref().map_or(0, |sampler| sampler.warm_up)),
+        "  save_warmup = false".into(),
+        "  thin = 1".into(),
+        format!("id = {chain}"),
+        format!("seed = {}", spec.seed),
+        format!("hmcvi_version = {}", record.version),
+    ];
+    if !record.finished {
+        all.push("finished = false".into());
+    }
+    all
+}
+
+/// All values as arrays of NumPy, `[chain, draw, ...]`. Chains are cut to the length of the shortest.
+fn arrays(bound: &Bound, chains: &[DrawTable]) -> Result<Vec<u8>, Failure> {
+    let draws = chains.iter().map(DrawTable::len).min().unwrap_or(0);
+    let columns = &chains[0].columns;
+    let sampler = columns.iter().take_while(|name| name.ends_with("__"));
+    let sampler = sampler.map(|name| (name.clone(), Dims::SCALAR));
+    let mut writer = NpzWriter::new();
+    let mut first = 0;
+    for (name, dims) in sampler.chain(bound.values()) {
+        let places = first..first + dims.elements();
+        first = places.end;
+        let rows = chains.iter().flat_map(|chain| chain.values.chunks_exact(columns.len()).take(draws));
+        let values: Vec<f64> = rows.flat_map(|row| &row[places.clone()]).copied().collect();
+        let shape: Vec<usize> =
+            [chains.len(), draws].into_iter().chain(dims.sizes().iter().copied()).collect();
+        writer.array(&name, &shape, &values)?;
+    }
+    Ok(writer.finish()?)
+}

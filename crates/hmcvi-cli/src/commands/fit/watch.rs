@@ -1,0 +1,117 @@
+//! Show how a fit goes on, keep the trace of its bound, and stop it on request.
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use hmcvi::bayes::fit::{Progress, Stage};
+use hmcvi_record::FitStage;
+
+use crate::Context;
+use crate::line::{Line, Rank};
+use crate::progress::{PLAIN_EVERY, clock};
+
+/// Watches a fit, and chains of NUTS.
+pub(crate) struct Watch<'c> {
+    context: &'c Context,
+    stages: Vec<FitStage>,
+    begun: Instant,
+    spoken: Instant,
+    /// Draws that each chain has done, and its divergences.
+    chains: Vec<(usize, usize)>,
+}
+
+/// Names of stages in records.
+fn name(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Start => "start",
+        Stage::Gaussian => "gaussian",
+        Stage::Chain => "chain",
+    }
+}
+
+/// What a stage does, for a person.
+fn in_words(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Start => "looking for a first Gaussian",
+        Stage::Gaussian => "learning the Gaussian",
+        Stage::Chain => "learning the chain",
+    }
+}
+
+impl<'c> Watch<'c> {
+    pub(crate) fn new(context: &'c Context) -> Self {
+        let now = Instant::now();
+        Watch { context, stages: Vec::new(), begun: now, spoken: now, chains: Vec::new() }
+    }
+
+    /// Takes the redrawn line away; gives the stages with their traces.
+    pub(crate) fn finish(self) -> Vec<FitStage> {
+        self.context.terminal.erase_progress();
+        self.stages
+    }
+
+    /// Whether to go on.
+    fn goes_on(&self) -> bool {
+        !self.context.interrupt.requested()
+    }
+
+    /// Keeps and shows how a fit goes on; returns whether it should.
+    pub(crate) fn fit(&mut self, progress: Progress) -> bool {
+        let begins = self.stages.last().is_none_or(|last| last.name != name(progress.stage));
+        if begins {
+            let (name, trace) = (name(progress.stage).into(), Vec::new());
+            self.stages.push(FitStage { name, stopped: None, trace });
+            self.begun = Instant::now();
+        }
+        let (done, most) = progress.updates;
+        if let Some(stage) = self.stages.last_mut() {
+            stage.trace.push((done as u64, Some(progress.bound).filter(|bound| bound.is_finite())));
+        }
+        let line = Line::with_bar(done as f64 / most as f64)
+            .part(Rank::Vital, in_words(progress.stage))
+            .part(Rank::Vital, format!("bound {:.2}", progress.bound))
+            .part(Rank::Useful, format!("update {done} of {most} at most"))
+            .part(Rank::Important, format!("left {} at most", self.left(done, most)));
+        self.show(&line, begins.then(|| in_words(progress.stage)));
+        self.goes_on()
+    }
+
+    /// Shows how chains of NUTS go on; says whether they should.
+    pub(crate) fn nuts(&mut self, progress: &hmcvi_nuts::Progress, chains: usize) -> ControlFlow<()> {
+        let begins = self.chains.is_empty();
+        if begins {
+            (self.chains, self.begun) = (vec![(0, 0); chains], Instant::now());
+        }
+        self.chains[progress.chain] = (progress.done, progress.divergences);
+        let sum = |of: fn(&(usize, usize)) -> usize| self.chains.iter().map(of).sum::<usize>();
+        let (done, of, divergences) = (sum(|c| c.0), chains * progress.of, sum(|c| c.1));
+        let rank = if divergences > 0 { Rank::Important } else { Rank::Detail };
+        let line = Line::with_bar(done as f64 / of as f64)
+            .part(Rank::Vital, if progress.warming_up { "NUTS, warm-up" } else { "NUTS, sampling" })
+            .part(Rank::Vital, format!("draw {done} of {of}"))
+            .part(Rank::Useful, format!("step {:.2e}", progress.step_size))
+            .part(rank, format!("divergences {divergences}"))
+            .part(Rank::Important, format!("left {}", self.left(done, of)));
+        self.show(&line, begins.then_some("sampling with NUTS"));
+        if self.goes_on() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+
+    /// Time left if the rest takes as long as what was done since the stage began.
+    fn left(&self, done: usize, of: usize) -> String {
+        let rest = of.saturating_sub(done) as f64 / done.max(1) as f64;
+        clock(self.begun.elapsed().as_secs_f64() * rest)
+    }
+
+    fn show(&mut self, line: &Line, begins: Option<&str>) {
+        let terminal = &self.context.terminal;
+        if terminal.interactive() {
+            terminal.progress(line);
+        } else if let Some(what) = begins {
+            self.spoken = Instant::now();
+            terminal.say(what);
+        } else if self.spoken.elapsed() >= PLAIN_EVERY {
+            self.spoken = Instant::now();
+            terminal.say_line(line);
+        }
+    }
+}

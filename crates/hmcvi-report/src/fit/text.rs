@@ -1,0 +1,119 @@
+//! Show what a fit has found as a table for a terminal.
+
+use hmcvi_record::{FitMethod, FitRecord, FitRow, FitStage};
+
+use super::trust::trust;
+use crate::table::{Align, Table};
+use crate::words::{counted, grouped, number};
+
+/// Rows that a terminal shows; all are in the record.
+const SHOWN: usize = 100;
+
+/// The numbers of the model, then bound, log evidence and k-hat, and why the fit ended. `place` is where all of it is.
+pub fn fit_text(record: &FitRecord, place: &str) -> String {
+    let mut text = format!("{}\n\n", subject(record));
+    if !record.parameters.is_empty() {
+        text += &format!("{}\n", table(&record.parameters, place));
+    }
+    for (name, value) in facts(record) {
+        text += &format!("{name:<14}{value}\n");
+    }
+    text
+}
+
+/// What was fitted, and how.
+pub(super) fn subject(record: &FitRecord) -> String {
+    let draws = match record.method {
+        FitMethod::Nuts => {
+            format!("{} of {}", counted(record.draws, "draw"), counted(record.chains, "chain"))
+        }
+        _ => counted(record.draws, "independent draw"),
+    };
+    let (model, method) = (&record.model, record.method.name());
+    let unfinished = if record.finished { "" } else { ", unfinished" };
+    format!("{model} by {method}{unfinished}: {}, {draws}", counted(record.dimension, "dimension"))
+}
+
+fn table(rows: &[FitRow], place: &str) -> String {
+    let names = ["mean", "sd", "q05", "q50", "q95", "mcse", "rhat", "ess_bulk", "ess_tail"];
+    let titles = std::iter::once(("name", Align::Left)).chain(names.map(|name| (name, Align::Right)));
+    let mut table = Table::new(titles);
+    for row in rows.iter().take(SHOWN) {
+        let count = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.0}"));
+        let known = |value: f64| plain(number(value));
+        table.row([
+            row.name.clone(),
+            known(row.mean),
+            known(row.sd),
+            known(row.q05),
+            known(row.q50),
+            known(row.q95),
+            row.mcse.map_or("-".into(), |mcse| Short(mcse).to_string()),
+            row.rhat.map_or("-".into(), |rhat| format!("{rhat:.3}")),
+            count(row.ess_bulk),
+            count(row.ess_tail),
+        ]);
+    }
+    match rows.len().saturating_sub(SHOWN) {
+        0 => table.to_string(),
+        more => format!("{table}… and {} more in {place}/fit.json\n", grouped(more as u64)),
+    }
+}
+
+/// A number with two digits that count.
+struct Short(f64);
+
+impl std::fmt::Display for Short {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let decimals = (1 - self.0.abs().log10().floor() as i32).clamp(0, 8) as usize;
+        match self.0 {
+            0.0 => f.write_str("0"),
+            _ => write!(f, "{:.decimals$}", self.0),
+        }
+    }
+}
+
+/// Terminals are read by programs too: they get the minus of their keyboards.
+fn plain(text: String) -> String {
+    text.replace('−', "-").replace('–', "-")
+}
+
+/// What there is beside the numbers of the model.
+fn facts(record: &FitRecord) -> Vec<(&'static str, String)> {
+    let mut all = Vec::new();
+    let mut add = |name, value: Option<String>| all.extend(value.map(|value| (name, value)));
+    let within = |value: Option<f64>, error: Option<f64>| {
+        let error = error.map_or(String::new(), |error| format!(" ± {error:.3}"));
+        value.map(|value| format!("{value:.3}{error} nats"))
+    };
+    let bound = within(record.bound, record.bound_standard_error);
+    add("bound", bound.map(|text| format!("{text}, a lower bound on the log evidence")));
+    let evidence = within(record.log_evidence, record.log_evidence_standard_error);
+    add("log evidence", evidence.map(|text| format!("{text}, by importance sampling")));
+    let (_, meaning) = trust(record);
+    match record.method {
+        FitMethod::Nuts => add("verdict", Some(meaning.into())),
+        _ => {
+            let k_hat = record.k_hat.map_or("unknown".into(), |k| format!("{k:.2}"));
+            add("k-hat", Some(format!("{k_hat}: {meaning}")));
+        }
+    }
+    let worth = record.effective_sample_size.map(|n| format!("{n:.0} of {}", grouped(record.draws)));
+    add("weighted ESS", worth);
+    add("divergences", Some(grouped(record.divergences)));
+    let stages: Vec<String> = record.stages.iter().filter_map(ending).collect();
+    add("stopped", (!stages.is_empty()).then(|| stages.join("; ")));
+    add("seconds", Some(format!("{:.1}", record.seconds)));
+    all
+}
+
+/// Why a stage ended.
+pub(super) fn ending(stage: &FitStage) -> Option<String> {
+    let updates = counted(stage.trace.last().map_or(0, |(updates, _)| *updates), "update");
+    let why = match stage.stopped.as_deref()? {
+        "stood-still" => format!("the bound stood still after {updates}"),
+        "most-updates" => format!("all {updates} that were allowed were made"),
+        _ => format!("it was interrupted after {updates}"),
+    };
+    Some(format!("{}: {why}", stage.name))
+}

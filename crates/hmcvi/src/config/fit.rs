@@ -1,0 +1,246 @@
+//! Read and check the settings of a fit: a Bayesian model, its data, and how its posterior is approximated or sampled.
+
+use hmcvi_record::FitMethod;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::assign::assigned;
+use super::error::ConfigError;
+use super::schema::{FIT_SCHEMA, Schema};
+use crate::bayes::{Covariance, Fit};
+use crate::family::ChainSettings;
+
+/// The complete description of a fit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct FitSpec {
+    /// Name of a built-in model, or a file with a model.
+    pub model: String,
+    /// JSON file with the data; left out, those that come with the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data: Option<String>,
+    /// `hmcvi`: a chain of HMC steps in a lower bound; `gaussian`: the Gaussian that the chain begins with; `nuts`: long
+    /// chains.
+    #[cfg_attr(test, schemars(with = "String", extend("enum" = ["hmcvi", "gaussian", "nuts"])))]
+    pub method: FitMethod,
+    /// Seed of all random numbers.
+    pub seed: u64,
+    /// Draws to keep, of all chains together.
+    #[cfg_attr(test, schemars(range(min = 1, max = 100_000_000)))]
+    pub draws: usize,
+    /// The Gaussian that draws begin with.
+    pub gaussian: GaussianSettings,
+    /// The HMC chain that goes on from there.
+    pub chain: ChainSettings,
+    /// How Gaussian and chain are learnt.
+    pub learning: LearningSettings,
+    /// Chains of NUTS.
+    pub nuts: NutsSettings,
+}
+
+impl Default for FitSpec {
+    fn default() -> Self {
+        FitSpec {
+            model: "eight-schools".into(),
+            data: None,
+            method: FitMethod::Hmcvi,
+            seed: 1,
+            draws: 4000,
+            gaussian: GaussianSettings::default(),
+            chain: Fit::default().chain,
+            learning: LearningSettings::default(),
+            nuts: NutsSettings::default(),
+        }
+    }
+}
+
+/// The covariance of a Gaussian.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum CovarianceKind {
+    /// Any.
+    #[default]
+    FullRank,
+    /// Variances, and some directions in which it is wider or narrower.
+    LowRank,
+    /// Variances only.
+    MeanField,
+}
+
+/// The Gaussian that draws begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct GaussianSettings {
+    /// Its covariance.
+    pub covariance: CovarianceKind,
+    /// Directions of a low-rank covariance.
+    #[cfg_attr(test, schemars(range(min = 1, max = 1000)))]
+    pub rank: usize,
+}
+
+impl Default for GaussianSettings {
+    fn default() -> Self {
+        GaussianSettings { covariance: CovarianceKind::FullRank, rank: 5 }
+    }
+}
+
+/// How Gaussian and chain are learnt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct LearningSettings {
+    /// Learning rate at first.
+    #[cfg_attr(test, schemars(extend("exclusiveMinimum" = 0, "maximum" = 1)))]
+    pub rate: f64,
+    /// Draws in each update.
+    #[cfg_attr(test, schemars(range(min = 1, max = 1_000_000)))]
+    pub rows: usize,
+    /// Most updates of each stage.
+    #[cfg_attr(test, schemars(range(min = 1, max = 1_000_000_000)))]
+    pub most_updates: usize,
+    /// The smallest rise of the bound that is worth further updates, in nats.
+    #[cfg_attr(test, schemars(extend("minimum" = 0, "maximum" = 1_000_000)))]
+    pub tolerance: f64,
+    /// Random places to begin from; the best one is taken.
+    #[cfg_attr(test, schemars(range(min = 1, max = 10_000)))]
+    pub starts: usize,
+    /// Sizes of the hidden layers of the chain's reverse models.
+    #[cfg_attr(test, schemars(inner(range(min = 1, max = 65536))))]
+    pub hidden: Vec<usize>,
+}
+
+impl Default for LearningSettings {
+    fn default() -> Self {
+        let Fit { learning_rate, rows, most_updates, tolerance, starts, hidden, .. } = Fit::default();
+        LearningSettings { rate: learning_rate, rows, most_updates, tolerance, starts, hidden }
+    }
+}
+
+/// Chains of NUTS.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct NutsSettings {
+    /// Chains.
+    #[cfg_attr(test, schemars(range(min = 1, max = 10_000)))]
+    pub chains: usize,
+    /// Draws of each chain that tune step size and metric, and are not kept.
+    #[cfg_attr(test, schemars(range(max = 1_000_000_000)))]
+    pub warm_up: usize,
+    /// Whether a Gaussian is fitted first, so that chains begin with draws of it and warm up for 300 draws only.
+    pub after_fit: bool,
+    /// Acceptance rate that the step size is tuned to.
+    #[cfg_attr(test, schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1)))]
+    pub target_accept: f64,
+    /// Most doublings of a trajectory.
+    #[cfg_attr(test, schemars(range(min = 1, max = 30)))]
+    pub max_depth: u64,
+    /// Chains that run at the same time; 0 for as many as there are cores. Draws do not depend on it.
+    #[cfg_attr(test, schemars(range(max = 10_000)))]
+    pub threads: usize,
+}
+
+impl Default for NutsSettings {
+    fn default() -> Self {
+        NutsSettings {
+            chains: 4,
+            warm_up: 1000,
+            after_fit: false,
+            target_accept: 0.8,
+            max_depth: 10,
+            threads: 0,
+        }
+    }
+}
+
+impl FitSpec {
+    /// Reads a TOML text and checks it.
+    ///
+    /// # Errors
+    /// As those of [`RunSpec::from_toml`](super::RunSpec::from_toml).
+    pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
+        Self::from_settings(toml::from_str(text).map_err(|e| ConfigError::Syntax(e.to_string()))?)
+    }
+
+    fn from_settings(settings: Map<String, Value>) -> Result<Self, ConfigError> {
+        Schema::new(Self::json_schema()).check(&settings)?;
+        let spec: FitSpec = serde_json::from_value(Value::Object(settings))
+            .map_err(|e| ConfigError::Syntax(e.to_string()))?;
+        spec.chain.check()?;
+        Ok(spec)
+    }
+
+    /// What a description may contain, as JSON Schema: names, types, ranges, defaults and meanings.
+    pub fn json_schema() -> Value {
+        serde_json::from_str(FIT_SCHEMA).expect("a test keeps it valid")
+    }
+
+    /// The settings as TOML, complete.
+    pub fn to_toml(&self) -> String {
+        toml::to_string_pretty(self).expect("settings are plain tables, numbers and strings")
+    }
+
+    /// The settings with some of them replaced: `learning.rows=128`.
+    ///
+    /// # Errors
+    /// If there is no such setting, or the value is not allowed.
+    pub fn with_assignments<S: AsRef<str>>(&self, assignments: &[S]) -> Result<Self, ConfigError> {
+        let Ok(Value::Object(settings)) = serde_json::to_value(self) else {
+            unreachable!("settings are a table of plain values")
+        };
+        Self::from_settings(assigned(settings, &Schema::new(Self::json_schema()), &[], assignments)?)
+    }
+
+    /// What the library fits by; without a chain where only the Gaussian is asked for, or needed.
+    pub fn fit(&self) -> Fit {
+        let covariance = match self.gaussian.covariance {
+            CovarianceKind::FullRank => Covariance::FullRank,
+            CovarianceKind::LowRank => Covariance::LowRank(self.gaussian.rank),
+            CovarianceKind::MeanField => Covariance::MeanField,
+        };
+        let LearningSettings { rate, rows, most_updates, tolerance, starts, ref hidden } = self.learning;
+        let fit = Fit {
+            gaussian: covariance,
+            chain: self.chain,
+            hidden: hidden.clone(),
+            rows,
+            most_updates,
+            tolerance,
+            learning_rate: rate,
+            starts,
+            seed: self.seed,
+        };
+        if self.method == FitMethod::Hmcvi { fit } else { fit.without_chain() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_that_are_not_given_are_those_of_the_library() {
+        let spec = FitSpec::from_toml("").expect("all settings have defaults");
+        assert_eq!(spec, FitSpec::default());
+        assert_eq!(spec.fit(), Fit::default());
+        assert_eq!(FitSpec::from_toml(&spec.to_toml()).expect("complete"), spec);
+    }
+
+    #[test]
+    fn settings_that_mean_nothing_are_named_with_what_is_allowed() {
+        for (assignment, expected) in [
+            ("draws=0", "`draws` is 0, but must be a whole number from 1 to 100000000"),
+            ("method=vi", "`method` is \"vi\", but must be \"hmcvi\", \"gaussian\" or \"nuts\""),
+            ("learning.rate=0", "`learning.rate` is 0, but must be a number above 0 and at most 1"),
+            ("chain.leapfrog_steps=0", "`chain.leapfrog_steps` is 0, but must be at least 1"),
+            ("nuts.chain=2", "did you mean `nuts.chains`?"),
+            ("gaussian=full-rank", "`gaussian` is a table of settings"),
+        ] {
+            let error = FitSpec::default().with_assignments(&[assignment]).expect_err(assignment).to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}
