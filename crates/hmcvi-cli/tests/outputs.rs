@@ -12,12 +12,13 @@ use common::{SMALL, Sandbox, train};
 const OWN: &str = "hours of work";
 
 /// Commands with `--out`, and arguments that make them write below `mine` in a moment. `RUN` is a trained model.
-const COMMANDS: [(&str, &[&str]); 7] = [
+const COMMANDS: [(&str, &[&str]); 8] = [
     ("sample", &["builtin", "--count", "4", "--out", "mine/digits.png"]),
     ("encode", &["builtin", "--limit", "5", "--out", "mine"]),
     ("hmc", &["--landscape", "gaussian", "--out", "mine/chains.npy"]),
     ("figures", &["--only", "4,5", "--out", "mine"]),
     ("report", &["RUN", "--out", "mine/page.html"]),
+    ("fit", &["eight-schools", "--method", "gaussian", "--draws", "100", "--out", "mine"]),
     ("train", &["basic-2d", "--out", "mine", "--data", "embedded"]),
     ("reproduce table1", &["--rows", "basic-2d", "--epochs", "1", "--data", "embedded", "--out", "mine"]),
 ];
@@ -126,8 +127,9 @@ kept_by!(
     hmc_replaces_nothing: 2,
     figures_replaces_nothing: 3,
     report_replaces_nothing: 4,
-    train_replaces_nothing: 5,
-    reproduce_replaces_nothing: 6
+    fit_replaces_nothing: 5,
+    train_replaces_nothing: 6,
+    reproduce_replaces_nothing: 7
 );
 
 #[test]

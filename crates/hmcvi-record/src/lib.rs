@@ -7,6 +7,7 @@ mod draws;
 mod evaluation;
 pub mod figure;
 mod fit;
+mod fit_report;
 mod merge;
 mod number;
 mod provenance;
@@ -23,6 +24,7 @@ pub use evaluation::{
     ReverseQuality, UsedDimensions,
 };
 pub use fit::{FIT_SCHEMA, FitCheck, FitDifference, FitMethod, FitRecord, FitRow, FitStage, SamplerFacts};
+pub use fit_report::{FIT_REPORT_SCHEMA, FitComparison, FitReport, FitRunReport, PairPanel, PairPlot};
 pub use merge::{Evaluated, keep_parts};
 pub use provenance::Provenance;
 pub use report::{

@@ -253,6 +253,8 @@ pub enum Section {
     Chain,
     /// How far results can be trusted.
     Trust,
+    /// What a fit says of single numbers.
+    Posterior,
 }
 
 /// How curves are drawn.

@@ -16,6 +16,7 @@ mod intervals;
 mod latent_map;
 mod latent_square;
 mod motion;
+mod pairs;
 mod panel;
 mod picture;
 mod posteriors;
@@ -33,6 +34,7 @@ pub(crate) use intervals::{Interval, intervals};
 pub use latent_map::latent_map;
 pub use latent_square::latent_square;
 pub use motion::motion;
+pub use pairs::pairs;
 pub use posteriors::posteriors;
 
 /// Sizes of text: titles of panels, labels of axes and legends, numbers.

@@ -11,6 +11,9 @@ pub(super) const ESS_LIMIT: f64 = 400.0;
 pub(super) const GOOD_K_HAT: f64 = 0.5;
 pub(super) const HIGH_K_HAT: f64 = 0.7;
 
+/// Share of failed trajectories above which draws are not to be trusted.
+pub(super) const MOST_DIVERGENCES: f64 = 0.005;
+
 /// How far to trust what draws say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
@@ -58,10 +61,16 @@ fn of_chains(record: &FitRecord) -> (Trust, &'static str) {
     let divergences = record.sampler.as_ref().map_or(0, |s: &SamplerFacts| s.divergences.iter().sum());
     match (rhat, ess) {
         (None, _) | (_, None) => (Trust::Unknown, "there are too few draws or chains to tell"),
-        _ if divergences > 0 => (Trust::Bad, "trajectories diverged: draws miss a part of the posterior"),
+        _ if divergences as f64 > MOST_DIVERGENCES * record.draws as f64 => {
+            (Trust::Bad, "too many trajectories diverged: draws miss a part of the posterior")
+        }
         (Some((_, rhat)), _) if rhat > R_HAT_LIMIT => {
             (Trust::Bad, "chains do not agree: they have not converged to the posterior")
         }
+        _ if divergences > 0 => (
+            Trust::Fair,
+            "chains agree, but some trajectories diverged: draws may miss a corner of the posterior",
+        ),
         (_, Some((_, ess))) if ess < ESS_LIMIT => {
             (Trust::Fair, "chains agree, but have too few effective draws for quantiles")
         }

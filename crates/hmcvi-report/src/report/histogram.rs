@@ -4,7 +4,7 @@ use hmcvi_record::Curve;
 
 /// Shares of each run's values in the same bins, as points of a step figure. Values beyond the ends count in the
 /// outermost bins; a run without values has no points.
-pub(super) fn histograms(runs: &[(String, Vec<f64>)], (low, high): (f64, f64), bins: usize) -> Vec<Curve> {
+pub(crate) fn histograms(runs: &[(String, Vec<f64>)], (low, high): (f64, f64), bins: usize) -> Vec<Curve> {
     let width = (high - low) / bins as f64;
     let curve = |(name, values): &(String, Vec<f64>)| {
         if values.is_empty() {

@@ -2,7 +2,7 @@
 
 mod compare;
 mod figures;
-mod histogram;
+pub(crate) mod histogram;
 mod missing;
 mod verdict;
 
