@@ -98,8 +98,9 @@ pub(crate) enum Command {
   hmcvi diagnose runs/basic-2d-1")]
     Diagnose(diagnose::Arguments),
     /// Compare the results of several runs, with standard errors of their differences
-    #[command(after_help = "Example:
-  hmcvi compare runs/basic-2d-1 runs/hmcvi-4-1")]
+    #[command(after_help = "Examples:
+  hmcvi compare runs/basic-2d-1 runs/hmcvi-4-1
+  hmcvi compare runs/radon-hmcvi-1 runs/radon-nuts-1")]
     Compare(compare::Arguments),
     /// Write an HTML page about a run, or one that compares several: results, curves, pictures, diagnosis
     #[command(after_help = "Examples:

@@ -20,9 +20,11 @@ pub use comparison::comparison_text;
 pub use diagnose::{Known, diagnose};
 pub use error::ReportError;
 pub use evaluation::evaluation_text;
-pub use fit::{Trust, fit_text, trust};
+pub use fit::{
+    FitData, Trust, compare_fits, diagnose_fit, differences, fit_report, fit_text, fits_text, trust,
+};
 pub use grid::GreyGrid;
-pub use page::{Picture, page};
+pub use page::{Picture, fit_page, page};
 pub use palette::COLOURS;
 pub use report::{Maker, RunData, compare, quoted, report};
 pub use scene::Scene;

@@ -1,13 +1,14 @@
 //! Say whether a run is satisfactory, and what to do if it is not.
 
 use clap::Args;
+use hmcvi::run::FitDirectory;
 use hmcvi_record::{Finding, Level};
-use hmcvi_report::{RunData, counted, diagnose};
+use hmcvi_report::{counted, diagnose, diagnose_fit};
 use serde::Serialize;
 
 use crate::Context;
 use crate::arguments::Chosen;
-use crate::commands::report::gather;
+use crate::commands::report::{fits, gather};
 use crate::failure::Failure;
 
 /// What was typed.
@@ -33,8 +34,13 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
                 .into(),
         ));
     };
-    let run: RunData = gather::alone(context, run)?;
-    let findings = diagnose(&run.known());
+    let findings = match FitDirectory::is_fit(run) {
+        true => {
+            let fit = fits::one(run)?;
+            diagnose_fit(&fit.record, &fit.place)
+        }
+        false => diagnose(&gather::alone(context, run)?.known()),
+    };
     let count = |level| findings.iter().filter(|f| f.level == level).count();
     let (problems, not_checked) = (count(Level::Problem), count(Level::Unchecked));
     if context.terminal.json {

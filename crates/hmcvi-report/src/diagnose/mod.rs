@@ -55,7 +55,7 @@ pub fn diagnose(known: &Known<'_>) -> Vec<Finding> {
     all
 }
 
-fn finding(
+pub(crate) fn finding(
     level: Level,
     about: &str,
     finding: impl Into<String>,
@@ -71,18 +71,33 @@ fn finding(
     }
 }
 
-fn good(about: &str, found: impl Into<String>, meaning: &str) -> Finding {
+pub(crate) fn good(about: &str, found: impl Into<String>, meaning: &str) -> Finding {
     finding(Level::Good, about, found, meaning, "")
 }
 
-fn remark(about: &str, found: impl Into<String>, meaning: &str, action: impl Into<String>) -> Finding {
+pub(crate) fn remark(
+    about: &str,
+    found: impl Into<String>,
+    meaning: &str,
+    action: impl Into<String>,
+) -> Finding {
     finding(Level::Remark, about, found, meaning, action)
 }
 
-fn problem(about: &str, found: impl Into<String>, meaning: &str, action: impl Into<String>) -> Finding {
+pub(crate) fn problem(
+    about: &str,
+    found: impl Into<String>,
+    meaning: &str,
+    action: impl Into<String>,
+) -> Finding {
     finding(Level::Problem, about, found, meaning, action)
 }
 
-fn unchecked(about: &str, found: impl Into<String>, meaning: &str, action: impl Into<String>) -> Finding {
+pub(crate) fn unchecked(
+    about: &str,
+    found: impl Into<String>,
+    meaning: &str,
+    action: impl Into<String>,
+) -> Finding {
     finding(Level::Unchecked, about, found, meaning, action)
 }

@@ -54,7 +54,8 @@ fn moved_by_weights(series: &Series<'_>, name: &str) -> f64 {
     let most = log_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let weights: Vec<f64> = log_weights.iter().map(|w| (w - most).exp()).collect();
     let total: f64 = weights.iter().sum();
-    let weighted = |of: &dyn Fn(f64) -> f64| x.iter().zip(&weights).map(|(x, w)| w * of(*x)).sum::<f64>() / total;
+    let weighted =
+        |of: &dyn Fn(f64) -> f64| x.iter().zip(&weights).map(|(x, w)| w * of(*x)).sum::<f64>() / total;
     let (mean, sd) = moments(&x);
     let its_mean = weighted(&|x| x);
     let its_sd = weighted(&|x| (x - its_mean).powi(2)).sqrt();

@@ -45,7 +45,8 @@ pub(super) fn series(fits: &[FitData]) -> Vec<Series<'_>> {
         FitMethod::Nuts => "NUTS".into(),
     };
     let [fit] = fits else {
-        let of = |fit: &FitData| -> (String, bool) { (fit.name.clone(), fit.record.method == FitMethod::Nuts) };
+        let of =
+            |fit: &FitData| -> (String, bool) { (fit.name.clone(), fit.record.method == FitMethod::Nuts) };
         let with = |fit| {
             let (name, nuts) = of(fit);
             Series { name, chains: &fit.chains, nuts }

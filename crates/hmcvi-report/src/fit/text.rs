@@ -15,7 +15,7 @@ pub fn fit_text(record: &FitRecord, place: &str) -> String {
     if !record.parameters.is_empty() {
         text += &format!("{}\n", table(&record.parameters, place));
     }
-    for (name, value) in facts(record) {
+    for (name, value) in plain_facts(record) {
         text += &format!("{name:<14}{value}\n");
     }
     text
@@ -79,7 +79,7 @@ fn plain(text: String) -> String {
 }
 
 /// What there is beside the numbers of the model.
-fn facts(record: &FitRecord) -> Vec<(&'static str, String)> {
+pub(crate) fn plain_facts(record: &FitRecord) -> Vec<(&'static str, String)> {
     let mut all = Vec::new();
     let mut add = |name, value: Option<String>| all.extend(value.map(|value| (name, value)));
     let within = |value: Option<f64>, error: Option<f64>| {

@@ -9,11 +9,11 @@ use crate::report::under_protocol;
 use crate::words::{counted, duration, fixed, grouped, negated, signed};
 
 /// A number with its unit, what it is, and what belongs to it.
-struct Card {
-    name: String,
-    value: String,
-    unit: &'static str,
-    note: String,
+pub(super) struct Card {
+    pub(super) name: String,
+    pub(super) value: String,
+    pub(super) unit: &'static str,
+    pub(super) note: String,
 }
 
 pub(super) fn cards(report: &Report) -> Markup {
@@ -22,6 +22,11 @@ pub(super) fn cards(report: &Report) -> Markup {
         [run] => single(run, noun, report.comparison.runs.first().and_then(|r| r.validation_bound)),
         _ => report.comparison.runs.iter().enumerate().map(|(i, r)| compared(i, r, noun)).collect(),
     };
+    set(cards)
+}
+
+/// Cards beside each other.
+pub(super) fn set(cards: Vec<Card>) -> Markup {
     html! {
         dl class="cards" {
             @for Card { name, value, unit, note } in cards {

@@ -9,7 +9,7 @@ pub(super) fn diagnosis(report: &Report) -> Markup {
     html! {
         @for run in &report.runs {
             (heading(report, run))
-            ul class="findings" { @for finding in sorted(&run.findings) { (item(finding)) } }
+            (findings(&run.findings))
             @if !run.missing.is_empty() {
                 h3 { "Not in this report yet" }
                 ul class="missing" {
@@ -18,6 +18,11 @@ pub(super) fn diagnosis(report: &Report) -> Markup {
             }
         }
     }
+}
+
+/// What was found, the worst first.
+pub(super) fn findings(all: &[Finding]) -> Markup {
+    html! { ul class="findings" { @for finding in sorted(all) { (item(finding)) } } }
 }
 
 /// The worst first.
@@ -54,6 +59,7 @@ fn item(finding: &Finding) -> Markup {
 fn title(about: &str) -> String {
     match about {
         "k-hat" => about.into(),
+        "ess" => "Effective sample size".into(),
         _ => capital(&about.replace('-', " ").replace("bdmc", "BDMC").replace("hmc", "HMC")),
     }
 }

@@ -16,7 +16,12 @@ pub(super) const NARROW: f64 = 340.0;
 
 /// All figures of a part; empty if there are none.
 pub(super) fn panels(report: &Report, section: Section) -> Markup {
-    let all: Vec<&Figure> = report.figures.iter().filter(|f| f.section == section).collect();
+    of_section(&report.figures, section)
+}
+
+/// The same of any figures.
+pub(super) fn of_section(figures: &[Figure], section: Section) -> Markup {
+    let all: Vec<&Figure> = figures.iter().filter(|f| f.section == section).collect();
     html! { @if !all.is_empty() { div class="panels" { @for figure in all { (panel(figure)) } } } }
 }
 

@@ -3,6 +3,7 @@
 mod cards;
 mod diagnosis;
 mod figures;
+mod fit;
 mod pictures;
 mod reproduce;
 mod results;
@@ -12,6 +13,7 @@ mod trust;
 use hmcvi_record::{Report, RunReport, RunState, Section};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+pub use fit::fit_page;
 pub use pictures::Picture;
 
 use crate::Noun;
@@ -30,7 +32,20 @@ type Part = (&'static str, &'static str, String, Markup);
 
 /// The page of a report, with pictures of its runs.
 pub fn page(report: &Report, pictures: &[Picture]) -> String {
-    let parts = parts(report, pictures);
+    let made = Made { version: &report.version, command: &report.command, made: report.made };
+    document(&report.title, &head(report), &parts(report, pictures), made)
+}
+
+/// Who made a page.
+#[derive(Clone, Copy)]
+struct Made<'r> {
+    version: &'r str,
+    command: &'r [String],
+    made: u64,
+}
+
+/// A page of parts.
+fn document(title: &str, head: &Markup, parts: &[Part], Made { version, command, made }: Made<'_>) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -39,19 +54,19 @@ pub fn page(report: &Report, pictures: &[Picture]) -> String {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
-                meta name="generator" content={ "hmcvi " (report.version) };
+                meta name="generator" content={ "hmcvi " (version) };
                 link rel="icon" href="data:,";
-                title { (report.title) " · hmcvi report" }
+                title { (title) " · hmcvi report" }
                 style { (PreEscaped(style())) }
             }
             body {
                 a class="skip" href="#main" { "Skip to the content" }
-                (head(report))
+                (head)
                 nav aria-label="Parts of this page" {
-                    div class="wide" { ul { @for (id, title, ..) in &parts { li { a href={ "#" (id) } { (title) } } } } }
+                    div class="wide" { ul { @for (id, title, ..) in parts { li { a href={ "#" (id) } { (title) } } } } }
                 }
                 main id="main" class="wide" {
-                    @for (id, title, lead, body) in &parts {
+                    @for (id, title, lead, body) in parts {
                         section id=(id) aria-labelledby={ (id) "-title" } {
                             h2 id={ (id) "-title" } { (title) }
                             @if !lead.is_empty() { p class="lead" { (lead) } }
@@ -61,8 +76,8 @@ pub fn page(report: &Report, pictures: &[Picture]) -> String {
                 }
                 footer {
                     div class="wide" {
-                        "Made by hmcvi " (report.version) " on " (date(report.made)) " with "
-                        code { (reproduce::shell(&report.command)) }
+                        "Made by hmcvi " (version) " on " (date(made)) " with "
+                        code { (reproduce::shell(command)) }
                         ". All numbers are in the JSON file of the same name beside this page."
                     }
                 }

@@ -24,6 +24,8 @@ pub struct FitSpec {
     /// chains.
     #[cfg_attr(test, schemars(with = "String", extend("enum" = ["hmcvi", "gaussian", "nuts"])))]
     pub method: FitMethod,
+    /// Whether chains of NUTS are run beside the fit, which it is then held against.
+    pub check: bool,
     /// Seed of all random numbers.
     pub seed: u64,
     /// Draws to keep, of all chains together.
@@ -45,6 +47,7 @@ impl Default for FitSpec {
             model: "eight-schools".into(),
             data: None,
             method: FitMethod::Hmcvi,
+            check: false,
             seed: 1,
             draws: 4000,
             gaussian: GaussianSettings::default(),

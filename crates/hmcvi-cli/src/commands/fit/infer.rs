@@ -4,7 +4,8 @@ use hmcvi::bayes::fit::{FullGaussian, Learning, Stopped};
 use hmcvi::bayes::{Bound, Draws, FitError, Fitted};
 use hmcvi::config::FitSpec;
 use hmcvi_nuts::{Nuts, Sampled, Start};
-use hmcvi_record::{DrawTable, FitMethod, FitStage, SamplerFacts};
+use hmcvi_record::{DrawTable, FitCheck, FitMethod, FitStage, SamplerFacts};
+use hmcvi_report::differences;
 
 use super::model::Chosen;
 use super::outcome::{Found, Outcome};
@@ -27,13 +28,21 @@ fn fit(context: &Context, spec: &FitSpec, bound: &Bound) -> Result<Outcome, Fail
         FitMethod::Hmcvi => Some(of_gaussian(bound, &fitted.gaussian(), spec)?),
         _ => None,
     };
+    let chains = vec![table(bound, &draws)?];
+    let (nuts, check) = match spec.check && !context.interrupt.requested() {
+        true => check(context, spec, bound, &chains)?,
+        false => (Vec::new(), None),
+    };
     let finished = [Some(fitted.gaussian_learning()), fitted.chain_learning()];
     Ok(Outcome {
-        finished: finished.into_iter().flatten().all(|learning| learning.stopped != Stopped::Asked),
+        finished: finished.into_iter().flatten().all(|learning| learning.stopped != Stopped::Asked)
+            && check.is_some() == spec.check,
         seconds: fitted.seconds(),
         stages,
-        chains: vec![table(bound, &draws)?],
+        chains,
         gaussian,
+        nuts,
+        check,
         found: Found::Fit(draws),
     })
 }
@@ -116,8 +125,36 @@ fn sample(context: &Context, spec: &FitSpec, bound: &Bound) -> Result<Outcome, F
         stages,
         chains,
         gaussian: None,
+        nuts: Vec::new(),
+        check: None,
         found: Found::Chains(sampled, facts),
     })
+}
+
+/// Draws of NUTS, and how far those of a fit are from them; nothing if it was interrupted.
+fn check(
+    context: &Context,
+    spec: &FitSpec,
+    bound: &Bound,
+    draws: &[DrawTable],
+) -> Result<(Vec<DrawTable>, Option<FitCheck>), Failure> {
+    let (nuts, mut watch) = (settings(spec), Watch::new(context));
+    // From nothing: what a fit has missed must not be missed again.
+    let sampled = nuts.run(bound, None, |progress| watch.nuts(progress, nuts.chains));
+    watch.finish();
+    let sampled = sampled?;
+    if sampled.stopped {
+        return Ok((Vec::new(), None));
+    }
+    let (chains, rows) = (chains(bound, &sampled)?, sampled.summary());
+    let check = FitCheck {
+        seconds: sampled.seconds,
+        sampler: facts(&sampled, nuts.warm_up, nuts.max_depth),
+        rhat: rows.iter().filter_map(|row| row.r_hat).max_by(f64::total_cmp),
+        ess: rows.iter().filter_map(|row| Some(row.ess_bulk?.min(row.ess_tail?))).min_by(f64::total_cmp),
+        parameters: differences(draws, &chains),
+    };
+    Ok((chains, Some(check)))
 }
 
 fn settings(spec: &FitSpec) -> Nuts {

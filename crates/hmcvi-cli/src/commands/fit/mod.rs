@@ -30,6 +30,9 @@ pub(crate) struct Arguments {
     /// How to find out about the posterior [default: hmcvi]
     #[arg(long, value_enum)]
     method: Option<MethodName>,
+    /// Run NUTS beside the fit, and say how far the fit is from it
+    #[arg(long)]
+    check: bool,
     /// Draws to keep, of all chains together [default: 4000]
     #[arg(long, value_name = "N")]
     draws: Option<usize>,
@@ -127,6 +130,7 @@ fn understand(model: &str, arguments: &Arguments) -> Result<FitSpec, Failure> {
             GaussianName::MeanField => CovarianceKind::MeanField,
         };
     }
+    spec.check |= arguments.check;
     spec.seed = arguments.seed.unwrap_or(spec.seed);
     spec.draws = arguments.draws.unwrap_or(spec.draws);
     spec.chain.hmc_steps = arguments.hmc_steps.unwrap_or(spec.chain.hmc_steps);

@@ -5,7 +5,7 @@ use hmcvi::config::FitSpec;
 use hmcvi::data::NpzWriter;
 use hmcvi::run::FitDirectory;
 use hmcvi_nuts::Sampled;
-use hmcvi_record::{DrawTable, FIT_SCHEMA, FitRecord, FitRow, FitStage, SamplerFacts, files};
+use hmcvi_record::{DrawTable, FIT_SCHEMA, FitCheck, FitRecord, FitRow, FitStage, SamplerFacts, files};
 
 use super::model::Chosen;
 use crate::failure::Failure;
@@ -19,6 +19,9 @@ pub(super) struct Outcome {
     pub(super) chains: Vec<DrawTable>,
     /// Draws of the Gaussian that a chain begins with.
     pub(super) gaussian: Option<DrawTable>,
+    /// Draws of NUTS that a fit is held against, and how far it is from them.
+    pub(super) nuts: Vec<DrawTable>,
+    pub(super) check: Option<FitCheck>,
     pub(super) found: Found,
 }
 
@@ -54,7 +57,7 @@ impl Outcome {
             parameters: Vec::new(),
             stages: self.stages.clone(),
             sampler: None,
-            check: None,
+            check: self.check.clone(),
         };
         match &self.found {
             Found::Fit(draws) => of_fit(&mut record, draws),
@@ -71,9 +74,11 @@ impl Outcome {
         chosen: &Chosen,
         record: &FitRecord,
     ) -> Result<(), Failure> {
-        for (chain, table) in (1..).zip(&self.chains) {
-            let text = table.to_csv(&comments(spec, record, chain, table.len()));
-            directory.write(&format!("{}{chain}.csv", files::DRAWS_OF_CHAIN), text.as_bytes())?;
+        for (prefix, chains) in [(files::DRAWS_OF_CHAIN, &self.chains), (files::NUTS_OF_CHAIN, &self.nuts)] {
+            for (chain, table) in (1..).zip(chains) {
+                let text = table.to_csv(&comments(spec, record, chain, table.len()));
+                directory.write(&format!("{prefix}{chain}.csv"), text.as_bytes())?;
+            }
         }
         if let Some(table) = &self.gaussian {
             let comments = [

@@ -1,5 +1,6 @@
 //! Write a page about a run, or one that compares several, with the same data as JSON beside it.
 
+pub(crate) mod fits;
 pub(crate) mod gather;
 mod opener;
 mod pictures;
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
+use hmcvi::run::FitDirectory;
 use hmcvi_record::{Missing, RunState, files};
 use hmcvi_report::{Maker, RunData, page, quoted, report};
 use serde::Serialize;
@@ -21,7 +23,7 @@ use crate::output::Outputs;
 /// What was typed.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Run directories; several are compared with the first
+    /// Folders of runs, or of fits of one model; several are compared with the first
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
     /// The page; its data is written next to it as .json [default: report.html in the run, comparison.html for several]
@@ -52,6 +54,16 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
     let data = out.with_extension("json");
     let outputs = Outputs::claim([out.clone(), data.clone()], arguments.force)?;
     check_report(&data)?;
+    if arguments.runs.iter().all(|run| FitDirectory::is_fit(run)) {
+        let (record, text) = fits::report(&arguments.runs, maker())?;
+        return finish(
+            context,
+            arguments,
+            &outputs,
+            Page { out, data, text, verdict: record.verdict.clone() },
+            &record,
+        );
+    }
     let mut runs = gather::all(context, &arguments.runs)?;
     let mut drawn = Vec::new();
     for (i, (run, path)) in runs.iter_mut().zip(&arguments.runs).enumerate() {
@@ -67,20 +79,42 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
             }
         }
     }
+    let record = report(&runs, maker());
+    let page = Page { out, data, text: page(&record, &drawn), verdict: record.verdict.clone() };
+    finish(context, arguments, &outputs, page, &record)
+}
+
+/// Who makes a report, now.
+fn maker() -> Maker {
     let made = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
-    let maker =
-        Maker { version: env!("CARGO_PKG_VERSION").into(), command: std::env::args().collect(), made };
-    let record = report(&runs, maker);
-    let text = page(&record, &drawn);
-    let json = serde_json::to_string_pretty(&record).map_err(|e| Failure::Other(e.to_string()))? + "\n";
-    outputs.write(&data, json.as_bytes())?;
-    outputs.write(&out, text.as_bytes())?;
-    let written = Written { page: out, data, bytes: text.len() };
+    Maker { version: env!("CARGO_PKG_VERSION").into(), command: std::env::args().collect(), made }
+}
+
+/// A page and where it goes.
+struct Page {
+    out: PathBuf,
+    data: PathBuf,
+    text: String,
+    verdict: String,
+}
+
+/// Writes a page and its data, and says where they are.
+fn finish(
+    context: &Context,
+    arguments: &Arguments,
+    outputs: &Outputs,
+    page: Page,
+    record: &impl Serialize,
+) -> Result<(), Failure> {
+    let json = serde_json::to_string_pretty(record).map_err(|e| Failure::Other(e.to_string()))? + "\n";
+    outputs.write(&page.data, json.as_bytes())?;
+    outputs.write(&page.out, page.text.as_bytes())?;
+    let written = Written { page: page.out, data: page.data, bytes: page.text.len() };
     if context.terminal.json {
         context.terminal.print_json(&written)?;
     } else {
         context.terminal.print(&format!("{}\n{}\n", written.page.display(), written.data.display()))?;
-        context.terminal.say(&record.verdict);
+        context.terminal.say(&page.verdict);
     }
     if arguments.open { opener::open(&written.page) } else { Ok(()) }
 }

@@ -1,0 +1,269 @@
+//! Say what is wrong with a fit, what it means, and what to do about it.
+
+use hmcvi_record::{Finding, FitCheck, FitMethod, FitRecord, SamplerFacts};
+
+use super::text::ending;
+use super::trust::{
+    ESS_LIMIT, HIGH_K_HAT, MOST_DIVERGENCES, R_HAT_LIMIT, Trust, largest_rhat, smallest_ess, trust,
+};
+use crate::diagnose::{good, problem, remark, unchecked};
+use crate::report::quoted;
+use crate::words::{counted, fixed, grouped};
+
+/// Differences from NUTS that matter: of means in standard deviations, and of standard deviations as a share.
+const MEAN: f64 = 0.1;
+const SD: f64 = 0.1;
+/// Energies of chains that change less than this with momenta do not reach the tails (Betancourt 2016).
+const BFMI: f64 = 0.3;
+/// A rise of the bound that is worth the HMC steps, in nats.
+const GAIN: f64 = 0.01;
+
+/// Examines what is known of a fit. What could not be examined is [`Unchecked`](hmcvi_record::Level::Unchecked), never
+/// good.
+pub fn diagnose_fit(record: &FitRecord, place: &str) -> Vec<Finding> {
+    let again = |more: &str| {
+        let (settings, out) = (quoted(&format!("{place}/fit.toml")), quoted(&format!("{place}-again")));
+        format!("hmcvi fit {settings} {more} --out {out}").replace("  ", " ")
+    };
+    let mut all = vec![end(record, &again)];
+    if record.draws == 0 {
+        return all;
+    }
+    match record.method {
+        FitMethod::Nuts => {
+            all.extend(
+                record.sampler.as_ref().map(|facts| sampler(record, facts, &again)).unwrap_or_default(),
+            );
+        }
+        FitMethod::Hmcvi | FitMethod::Gaussian => {
+            all.extend(learning(record, &again));
+            all.extend(gain(record, &again));
+            all.push(weights(record, &again));
+            all.extend(dropped(record, &again));
+            all.push(against_nuts(record, &again));
+        }
+    }
+    all
+}
+
+fn end(record: &FitRecord, again: &dyn Fn(&str) -> String) -> Finding {
+    let (draws, seconds) = (counted(record.draws, "draw"), fixed(record.seconds, 1));
+    match (record.finished, record.draws) {
+        (true, _) => good("fit", format!("finished in {seconds} s with {draws}"), "nothing was cut short"),
+        (false, 0) => problem(
+            "fit",
+            "it was interrupted before there were draws",
+            "there is nothing to examine",
+            again(""),
+        ),
+        (false, _) => problem(
+            "fit",
+            format!("it was interrupted after {seconds} s; it has {draws}"),
+            "these draws are those of an unfinished fit, further from the posterior than they need be",
+            again(""),
+        ),
+    }
+}
+
+/// Whether the bound stood still.
+fn learning(record: &FitRecord, again: &dyn Fn(&str) -> String) -> Vec<Finding> {
+    let of = |stage: &hmcvi_record::FitStage| {
+        let (found, about) = (ending(stage)?, format!("{}-stage", stage.name));
+        Some(match stage.stopped.as_deref() {
+            Some("stood-still") => {
+                good(&about, found, "further updates would add nothing that is worth them")
+            }
+            Some("most-updates") => remark(
+                &about,
+                found,
+                "the bound may still have been rising",
+                again("--set learning.most_updates=10000"),
+            ),
+            _ => problem(&about, found, "it has not learnt what it could", again("")),
+        })
+    };
+    record.stages.iter().filter_map(of).collect()
+}
+
+/// What HMC steps are worth.
+fn gain(record: &FitRecord, again: &dyn Fn(&str) -> String) -> Option<Finding> {
+    let last = |name: &str| {
+        let stage = record.stages.iter().find(|stage| stage.name == name)?;
+        stage.trace.last()?.1
+    };
+    let gain = last("chain")? - last("gaussian")?;
+    let found = format!("HMC steps raise the bound by {} nats over the Gaussian alone", fixed(gain, 3));
+    Some(match gain {
+        gain if gain > GAIN => good("gain", found, "draws are closer to the posterior by so much"),
+        _ => remark(
+            "gain",
+            found,
+            "the Gaussian alone is as good, or the chain has not learnt",
+            again("--method gaussian"),
+        ),
+    })
+}
+
+fn weights(record: &FitRecord, again: &dyn Fn(&str) -> String) -> Finding {
+    let (trust, meaning) = trust(record);
+    let worth = record.effective_sample_size.map_or(String::new(), |ess| {
+        format!("; weighted draws are worth {} of {}", fixed(ess, 0), grouped(record.draws))
+    });
+    let found = record.k_hat.map_or("unknown".into(), |k| format!("k-hat {}{worth}", fixed(k, 2)));
+    match trust {
+        Trust::Good => good("k-hat", found, meaning),
+        Trust::Fair => remark("k-hat", found, meaning, again("--draws 20000")),
+        Trust::Unknown => unchecked("k-hat", found, meaning, again("--draws 4000")),
+        Trust::Bad => {
+            let better = match record.method {
+                FitMethod::Gaussian => "--method hmcvi",
+                _ => "--method nuts",
+            };
+            problem("k-hat", format!("{found}, above {HIGH_K_HAT}"), meaning, again(better))
+        }
+    }
+}
+
+fn dropped(record: &FitRecord, again: &dyn Fn(&str) -> String) -> Option<Finding> {
+    let found =
+        format!("the simulations of {} failed, and were made again", counted(record.divergences, "draw"));
+    (record.divergences > 0).then(|| {
+        remark(
+            "divergences",
+            found,
+            "draws are missing where simulations fail; the bound is not quite one",
+            again("--set chain.acceptance=simple"),
+        )
+    })
+}
+
+fn against_nuts(record: &FitRecord, again: &dyn Fn(&str) -> String) -> Finding {
+    let Some(check) = &record.check else {
+        return unchecked(
+            "NUTS",
+            "the draws were not held against those of NUTS",
+            "k-hat sees what weights can tell, and may miss a mode that no draw comes near",
+            again("--check"),
+        );
+    };
+    if let Some(problem) = poor_referee(check) {
+        return unchecked(
+            "NUTS",
+            problem,
+            "chains that did not converge are no measure",
+            again("--method nuts"),
+        );
+    }
+    let worst = |of: &dyn Fn(&hmcvi_record::FitDifference) -> Option<f64>| {
+        let all = check.parameters.iter().filter_map(|d| Some((of(d)?, d.name.as_str())));
+        all.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((0.0, "none"))
+    };
+    let (mean, of_mean) = worst(&|d| d.mean.map(f64::abs));
+    let (sd, of_sd) = worst(&|d| d.sd_ratio.map(|ratio| (ratio - 1.0).abs()));
+    let found = format!(
+        "means are at most {} sd from those of NUTS ({of_mean}), standard deviations at most {}% ({of_sd})",
+        fixed(mean, 2),
+        fixed(100.0 * sd, 0)
+    );
+    match mean <= MEAN && sd <= SD {
+        true => good("NUTS", found, "the fit has found what long chains find"),
+        false => problem("NUTS", found, "the fit is visibly another distribution", again("--method nuts")),
+    }
+}
+
+/// Why chains are no measure of a fit, if they are none.
+fn poor_referee(check: &FitCheck) -> Option<String> {
+    match (check.rhat, check.ess) {
+        (Some(rhat), _) if rhat > R_HAT_LIMIT => Some(format!("NUTS has an R-hat of {}", fixed(rhat, 3))),
+        (_, Some(ess)) if ess < ESS_LIMIT => {
+            Some(format!("NUTS has an effective sample size of only {}", fixed(ess, 0)))
+        }
+        (None, _) | (_, None) => Some("NUTS has no diagnostics".into()),
+        _ => None,
+    }
+}
+
+/// What chains say about themselves.
+fn sampler(record: &FitRecord, facts: &SamplerFacts, again: &dyn Fn(&str) -> String) -> Vec<Finding> {
+    let mut all = Vec::new();
+    let longer = format!("--draws {}", 4 * record.draws);
+    all.push(match largest_rhat(record) {
+        None => unchecked("R-hat", "unknown", "it takes four draws of each chain", again("--draws 4000")),
+        Some((name, rhat)) => {
+            let found = format!("at most {} ({name})", fixed(rhat, 3));
+            match rhat > R_HAT_LIMIT {
+                true => problem("R-hat", found, "chains do not agree on the posterior", again(&longer)),
+                false => good("R-hat", found, "chains agree in location and scale"),
+            }
+        }
+    });
+    if let Some((name, ess)) = smallest_ess(record) {
+        let found = format!("at least {} ({name})", fixed(ess, 0));
+        all.push(match ess < ESS_LIMIT {
+            true => problem("ess", found, "too few for quantiles, and for R-hat itself", again(&longer)),
+            false => good("ess", found, "enough for means and quantiles"),
+        });
+    }
+    all.push(match record.divergences {
+        0 => good("divergences", "none", "trajectories were stable everywhere they came"),
+        n => {
+            let found = format!("{} of {}", counted(n, "divergence"), counted(record.draws, "draw"));
+            let serious = n as f64 > MOST_DIVERGENCES * record.draws as f64;
+            let finding = if serious { problem } else { remark };
+            let meaning = "chains do not enter regions of high curvature, so draws may miss a part";
+            finding("divergences", found, meaning, again("--set nuts.target_accept=0.95"))
+        }
+    });
+    let lowest = facts.e_bfmi.iter().flatten().copied().fold(f64::INFINITY, f64::min);
+    if lowest < BFMI {
+        let found = format!("E-BFMI {}, below {BFMI}", fixed(lowest, 2));
+        let meaning = "momenta change the energy too little for chains to reach the tails";
+        all.push(problem("energy", found, meaning, again(&longer)));
+    }
+    if facts.deepest > 0 {
+        let found = format!(
+            "{} were as long as they may be",
+            counted(facts.deepest, "trajectory").replace("trajectorys", "trajectories")
+        );
+        all.push(remark(
+            "depth",
+            found,
+            "draws cost more than they need; they are not wrong",
+            again("--set nuts.after_fit=true"),
+        ));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use hmcvi_record::{FitStage, Level};
+
+    use super::super::tests::record;
+    use super::*;
+
+    fn levels(record: &FitRecord) -> Vec<(String, Level)> {
+        diagnose_fit(record, "runs/x").into_iter().map(|f| (f.about, f.level)).collect()
+    }
+
+    #[test]
+    fn a_good_fit_is_good_but_not_held_against_nuts() {
+        let found = levels(&record());
+        let bad = |level| found.iter().filter(|f| f.1 == level).map(|f| f.0.as_str()).collect::<Vec<_>>();
+        assert!(bad(Level::Problem).is_empty() && bad(Level::Remark).is_empty(), "{found:?}");
+        assert_eq!(bad(Level::Unchecked), ["NUTS"]);
+    }
+
+    #[test]
+    fn heavy_tails_and_interruptions_are_problems_with_a_command() {
+        let mut bad = FitRecord { k_hat: Some(0.9), finished: false, ..record() };
+        bad.stages = vec![FitStage { name: "gaussian".into(), stopped: Some("asked".into()), trace: vec![] }];
+        let found = diagnose_fit(&bad, "runs/my fit");
+        let problems: Vec<&Finding> = found.iter().filter(|f| f.level == Level::Problem).collect();
+        assert_eq!(problems.len(), 3, "{found:?}");
+        assert!(
+            problems.iter().all(|f| f.action.starts_with("hmcvi fit 'runs/my fit/fit.toml'")),
+            "{found:?}"
+        );
+    }
+}
