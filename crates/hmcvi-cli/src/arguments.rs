@@ -98,9 +98,8 @@ pub(crate) enum Command {
   hmcvi diagnose runs/basic-2d-1")]
     Diagnose(diagnose::Arguments),
     /// Compare the results of several runs, with standard errors of their differences
-    #[command(after_help = "Examples:
-  hmcvi compare runs/basic-2d-1 runs/hmcvi-4-1
-  hmcvi compare runs/radon-hmcvi-1 runs/radon-nuts-1")]
+    #[command(after_help = "Example:
+  hmcvi compare runs/basic-2d-1 runs/hmcvi-4-1")]
     Compare(compare::Arguments),
     /// Write an HTML page about a run, or one that compares several: results, curves, pictures, diagnosis
     #[command(after_help = "Examples:
@@ -110,8 +109,7 @@ pub(crate) enum Command {
     /// Fit a Bayesian model: posterior draws, their bound, the log evidence, and how far to trust them
     #[command(after_help = "Examples:
   hmcvi fit --list
-  hmcvi fit eight-schools
-  hmcvi fit radon --method nuts --seed 2 --out runs/radon-nuts")]
+  hmcvi fit radon --check --seed 2 --out runs/radon")]
     Fit(fit::Arguments),
     /// Draw images or other rows from a trained model, or reconstruct test data with it
     #[command(after_help = "Examples:
@@ -128,8 +126,7 @@ pub(crate) enum Command {
   hmcvi hmc --landscape mixture --chains 8 --out positions.npy")]
     Hmc(hmc::Arguments),
     /// Draw every figure of the paper as SVG and PNG, with its data as JSON
-    #[command(after_help = "Examples:
-  hmcvi figures
+    #[command(after_help = "Example:
   hmcvi figures --only 5,6,8 --model runs/hmcvi-4-1 --image 3")]
     Figures(figures::Arguments),
     /// List the rows of the paper's table
@@ -140,7 +137,6 @@ pub(crate) enum Command {
     #[command(
         subcommand,
         after_help = "Examples:
-  hmcvi data fetch
   hmcvi data fetch fashion-mnist --out fashion
   hmcvi data info images.npz"
     )]

@@ -90,6 +90,8 @@ pub struct PairPlot {
 pub struct PairPanel {
     /// Whose draws.
     pub name: String,
+    /// Number of the line that has them in other figures.
+    pub line: u64,
     /// The draws.
     pub points: Vec<Point>,
 }

@@ -1,7 +1,8 @@
 //! Show, check and document settings.
 
 use clap::Subcommand;
-use hmcvi::config::RunSpec;
+use hmcvi::config::{FitSpec, RunSpec};
+use serde_json::Value;
 
 use crate::Context;
 use crate::failure::Failure;
@@ -32,8 +33,13 @@ pub(crate) enum Command {
     /// Print all settings with their defaults and ranges as a TOML file, or with --json as a JSON Schema
     #[command(after_help = "Examples:
   hmcvi config schema
+  hmcvi config schema --fit
   hmcvi config schema --json")]
-    Schema,
+    Schema {
+        /// Those of `hmcvi fit` instead of those of `hmcvi train`
+        #[arg(long)]
+        fit: bool,
+    },
 }
 
 /// All settings with their defaults; a test keeps it complete and correct.
@@ -49,11 +55,53 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<(), Failure> {
                 false => context.terminal.print(&format!("{file}: the settings are valid\n")),
             }
         }
-        Command::Schema => match context.terminal.json {
-            true => context.terminal.print_json(&RunSpec::json_schema()),
-            false => context.terminal.print(SCHEMA),
+        Command::Schema { fit } => match (context.terminal.json, fit) {
+            (true, false) => context.terminal.print_json(&RunSpec::json_schema()),
+            (false, false) => context.terminal.print(SCHEMA),
+            (true, true) => context.terminal.print_json(&FitSpec::json_schema()),
+            (false, true) => context.terminal.print(&of_fit()),
         },
     }
+}
+
+/// All settings of fits with their defaults, and what the schema says of each.
+fn of_fit() -> String {
+    let schema = FitSpec::json_schema();
+    let defaults = FitSpec::default().to_toml();
+    let mut text = "# All settings of `hmcvi fit` with their defaults. A file may omit any of them. On the command line, set \
+                    them with\n# --set, for example --set learning.rows=128 chain.mass=identity.\n\n"
+        .to_string();
+    let mut table = &schema;
+    for line in defaults.lines() {
+        let name = line.strip_prefix('[').and_then(|line| line.strip_suffix(']'));
+        let key = name.or_else(|| Some(line.split_once(" = ")?.0));
+        let node = match (name, key) {
+            (Some(name), _) => {
+                table = node(&schema, &schema["properties"][name]);
+                Some(&schema["properties"][name])
+            }
+            (None, key) => key.map(|key| &table["properties"][key]),
+        };
+        if let Some(node) = node {
+            text += &described(&schema, node);
+        }
+        text += &format!("{line}\n");
+    }
+    text
+}
+
+/// What a setting may contain.
+fn node<'s>(schema: &'s Value, setting: &'s Value) -> &'s Value {
+    let name = setting["$ref"].as_str().and_then(|r| r.strip_prefix("#/$defs/"));
+    name.map_or(setting, |name| &schema["$defs"][name])
+}
+
+/// What a setting means, and the choices that there are, as comments.
+fn described(schema: &Value, setting: &Value) -> String {
+    let comment = |text: &Value| text.as_str().unwrap_or_default().replace('\n', " ");
+    let choices = node(schema, setting)["oneOf"].as_array().into_iter().flatten();
+    let choices = choices.map(|c| format!("#   {}: {}\n", c["const"], comment(&c["description"])));
+    format!("# {}\n{}", comment(&setting["description"]), choices.collect::<String>())
 }
 
 fn show(context: &Context, spec: &RunSpec) -> Result<(), Failure> {
@@ -75,6 +123,14 @@ mod tests {
                 _ => all.push(format!("{prefix}{key}")),
             }
         }
+    }
+
+    #[test]
+    fn the_settings_of_fits_are_all_described() {
+        let text = of_fit();
+        assert_eq!(FitSpec::from_toml(&text).expect("the text is a valid file"), FitSpec::default());
+        assert!(!text.contains("# \n"), "something has no description: {text}");
+        assert!(text.contains("#   \"mean-field\": Variances only.\ncovariance = \"full-rank\""), "{text}");
     }
 
     #[test]

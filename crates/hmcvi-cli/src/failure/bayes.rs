@@ -19,9 +19,8 @@ impl From<ModelError> for Failure {
             ModelError::NoData { .. } | ModelError::Data(_) => Failure::Data(text).then(
                 "give the data with `--data FILE.json`: an object with a number or an array for each name",
             ),
-            ModelError::Variable { .. } => {
-                Failure::Data(text).then("the data have to fit the model; docs/fit.md lists the data of each")
-            }
+            ModelError::Variable { .. } => Failure::Data(text)
+                .then("the data have to fit the model: check lengths and values with `--data FILE.json`"),
             other => Failure::Other(other.to_string()),
         }
     }

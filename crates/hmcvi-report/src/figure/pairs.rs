@@ -27,7 +27,12 @@ pub fn pairs(data: &PairPlot) -> Scene {
         panel.grid(&mut scene);
         let places: Vec<Place> = part.points.iter().map(|point| panel.at(*point)).collect();
         scene.clipped(area, |scene| {
-            scene.add(Shape::Dots { places, radius: 2.0, colour: Colour::Line(i), opacity: 0.4 });
+            scene.add(Shape::Dots {
+                places,
+                radius: 2.0,
+                colour: Colour::Line(part.line as usize),
+                opacity: 0.45,
+            });
         });
         panel.axes(&mut scene, "", "", "");
         // Names that a user gave are shown as they are, without subscripts.

@@ -2,7 +2,7 @@
 
 use hmcvi_record::{FitMethod, PairPanel, PairPlot};
 
-use super::data::{FitData, Series, reference};
+use super::data::{FitData, GAUSSIAN, Series, reference};
 use super::differences::{difference, moments};
 
 /// Numbers that are shown.
@@ -12,21 +12,31 @@ const POINTS: usize = 1000;
 /// Numbers with a higher rank correlation are functions of each other, which says nothing about the posterior.
 const SAME: f64 = 0.999;
 
+/// Why a number was chosen: words about one, and about several.
+pub(super) type Rule = [&'static str; 2];
+
 /// Numbers of the model, those first that are least trusted, and by what rule.
-pub(super) fn worst_first(fits: &[FitData], all: &[Series<'_>]) -> (Vec<String>, &'static str) {
-    let Some(first) = all.first() else { return (Vec::new(), "") };
+pub(super) fn worst_first(fits: &[FitData], all: &[Series<'_>]) -> (Vec<String>, Rule) {
+    let Some(first) = all.first() else { return (Vec::new(), [""; 2]) };
     let names: Vec<String> = first.chains.iter().take(1).flat_map(|c| c.names().map(String::from)).collect();
     let held = reference(all, fits.len());
     let other = held.and_then(|held| all.iter().find(|series| series.name != held.name));
     let (score, rule): (Box<dyn Fn(&str) -> f64>, _) = match (held, other) {
         (Some(held), Some(other)) => {
-            let rule = if held.nuts { "is furthest from NUTS" } else { "differs most between the fits" };
+            let rule = match held.nuts {
+                true => ["is furthest from NUTS", "are furthest from NUTS"],
+                false => ["differs most between the fits", "differ most between the fits"],
+            };
             (Box::new(|name| apart(other, held, name)), rule)
         }
         _ if fits[0].record.method == FitMethod::Nuts => {
-            (Box::new(|name| missing_draws(&fits[0], name)), "has the smallest effective sample size")
+            let rule = ["has the smallest effective sample size", "have the smallest effective sample sizes"];
+            (Box::new(|name| missing_draws(&fits[0], name)), rule)
         }
-        _ => (Box::new(|name| moved_by_weights(first, name)), "is moved most by importance weights"),
+        _ => {
+            let rule = ["is moved most by importance weights", "are moved most by importance weights"];
+            (Box::new(|name| moved_by_weights(first, name)), rule)
+        }
     };
     let mut scored: Vec<(f64, String)> = names.into_iter().map(|name| (score(&name), name)).collect();
     scored.retain(|(score, _)| score.is_finite());
@@ -63,7 +73,7 @@ fn moved_by_weights(series: &Series<'_>, name: &str) -> f64 {
 }
 
 /// The number that is least trusted, and the one that depends on it most.
-pub(super) fn pair(all: &[Series<'_>], names: &[String], rule: &str) -> Option<PairPlot> {
+pub(super) fn pair(all: &[Series<'_>], names: &[String], [rule, _]: Rule) -> Option<PairPlot> {
     let (own, x) = (all.first()?, names.first()?);
     let of_x = ranks(&own.column(x)?);
     let related = names[1..].iter().filter_map(|name| {
@@ -71,15 +81,15 @@ pub(super) fn pair(all: &[Series<'_>], names: &[String], rule: &str) -> Option<P
         (correlation.abs() < SAME).then_some((name, correlation))
     });
     let (y, rank_correlation) = related.max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))?;
-    let panel = |series: &Series<'_>| {
+    let panel = |(line, series): (usize, &Series<'_>)| {
         let (x, y) = (series.column(x)?, series.column(y)?);
         let every = x.len().div_ceil(POINTS).max(1);
         let points = x.into_iter().zip(y).map(|(x, y)| [x, y]).step_by(every).collect();
-        Some(PairPanel { name: series.name.clone(), points })
+        Some(PairPanel { name: series.name.clone(), line: line as u64, points })
     };
     // The Gaussian comes first, as it does in the fit.
-    let mut panels: Vec<PairPanel> = all.iter().filter_map(panel).collect();
-    if panels.len() > 1 && panels[1].name.starts_with("Gaussian it") {
+    let mut panels: Vec<PairPanel> = all.iter().enumerate().filter_map(panel).collect();
+    if panels.len() > 1 && panels[1].name == GAUSSIAN {
         panels.swap(0, 1);
     }
     let rule = format!(

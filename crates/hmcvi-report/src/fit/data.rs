@@ -37,6 +37,9 @@ impl Series<'_> {
     }
 }
 
+/// The Gaussian that a chain begins with, which is learnt together with it.
+pub(super) const GAUSSIAN: &str = "Gaussian at its start";
+
 /// Whose draws there are: of one fit those of its Gaussian, its own, and those of NUTS; of several their own.
 pub(super) fn series(fits: &[FitData]) -> Vec<Series<'_>> {
     let own = |fit: &FitData| match fit.record.method {
@@ -57,7 +60,7 @@ pub(super) fn series(fits: &[FitData]) -> Vec<Series<'_>> {
     let mut all = vec![Series { name: own(fit), chains: &fit.chains, nuts }];
     if let Some(gaussian) = &fit.gaussian {
         let chains = std::slice::from_ref(gaussian);
-        all.push(Series { name: "Gaussian it begins with".into(), chains, nuts: false });
+        all.push(Series { name: GAUSSIAN.into(), chains, nuts: false });
     }
     if !fit.nuts.is_empty() {
         all.push(Series { name: "NUTS".into(), chains: &fit.nuts, nuts: true });

@@ -15,6 +15,8 @@ const MEAN: f64 = 0.1;
 const SD: f64 = 0.1;
 /// Energies of chains that change less than this with momenta do not reach the tails (Betancourt 2016).
 const BFMI: f64 = 0.3;
+/// Points of a trace, of 50 updates each, that its end is the mean of.
+const LAST: usize = 6;
 /// A rise of the bound that is worth the HMC steps, in nats.
 const GAIN: f64 = 0.01;
 
@@ -68,7 +70,8 @@ fn end(record: &FitRecord, again: &dyn Fn(&str) -> String) -> Finding {
 /// Whether the bound stood still.
 fn learning(record: &FitRecord, again: &dyn Fn(&str) -> String) -> Vec<Finding> {
     let of = |stage: &hmcvi_record::FitStage| {
-        let (found, about) = (ending(stage)?, format!("{}-stage", stage.name));
+        let about = format!("{}-stage", stage.name);
+        let found = ending(stage)?;
         Some(match stage.stopped.as_deref() {
             Some("stood-still") => {
                 good(&about, found, "further updates would add nothing that is worth them")
@@ -89,7 +92,9 @@ fn learning(record: &FitRecord, again: &dyn Fn(&str) -> String) -> Vec<Finding> 
 fn gain(record: &FitRecord, again: &dyn Fn(&str) -> String) -> Option<Finding> {
     let last = |name: &str| {
         let stage = record.stages.iter().find(|stage| stage.name == name)?;
-        stage.trace.last()?.1
+        let last = &stage.trace[stage.trace.len().saturating_sub(LAST)..];
+        let bounds: Vec<f64> = last.iter().filter_map(|(_, bound)| *bound).collect();
+        (!bounds.is_empty()).then(|| bounds.iter().sum::<f64>() / bounds.len() as f64)
     };
     let gain = last("chain")? - last("gaussian")?;
     let found = format!("HMC steps raise the bound by {} nats over the Gaussian alone", fixed(gain, 3));
@@ -221,10 +226,8 @@ fn sampler(record: &FitRecord, facts: &SamplerFacts, again: &dyn Fn(&str) -> Str
         all.push(problem("energy", found, meaning, again(&longer)));
     }
     if facts.deepest > 0 {
-        let found = format!(
-            "{} were as long as they may be",
-            counted(facts.deepest, "trajectory").replace("trajectorys", "trajectories")
-        );
+        let found =
+            format!("the trajectories of {} were as long as they may be", counted(facts.deepest, "draw"));
         all.push(remark(
             "depth",
             found,

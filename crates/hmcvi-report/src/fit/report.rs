@@ -54,9 +54,9 @@ fn comparison(series: &Series<'_>, held: &Series<'_>) -> FitComparison {
     FitComparison { name: series.name.clone(), reference: held.name.clone(), parameters }
 }
 
-fn of_all(all: usize, shown: usize, rule: &str) -> String {
+fn of_all(all: usize, shown: usize, [_, rule]: choose::Rule) -> String {
     match all > shown {
-        true => format!("Shown are {shown} of {all} numbers: each of these {rule}, the first one most."),
+        true => format!("Shown are the {shown} of {all} numbers that {rule}, the worst first."),
         false => String::new(),
     }
 }
@@ -92,10 +92,14 @@ fn verdict(fits: &[FitData]) -> String {
     };
     let (_, meaning) = trust(record);
     let end = if record.finished { "" } else { ", unfinished" };
-    let problems = diagnose_fit(record, &fit.place).iter().filter(|f| f.level == Level::Problem).count();
-    let trusted = match problems {
-        0 => meaning.to_string(),
-        n => format!("{} below: {meaning}", counted(n as u64, "problem")),
+    let findings = diagnose_fit(record, &fit.place);
+    let problems: Vec<_> = findings.iter().filter(|f| f.level == Level::Problem).collect();
+    let trusted = match problems[..] {
+        [] => meaning.to_string(),
+        [only] => format!("there is a problem: {}", only.finding),
+        [first, ..] => {
+            format!("there are {}, first of all {}", counted(problems.len() as u64, "problem"), first.finding)
+        }
     };
     format!("{how} gives {} of {}{end}{bound}; {trusted}.", counted(record.draws, "draw"), record.model)
 }

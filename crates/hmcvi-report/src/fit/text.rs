@@ -101,7 +101,8 @@ pub(crate) fn plain_facts(record: &FitRecord) -> Vec<(&'static str, String)> {
     let worth = record.effective_sample_size.map(|n| format!("{n:.0} of {}", grouped(record.draws)));
     add("weighted ESS", worth);
     add("divergences", Some(grouped(record.divergences)));
-    let stages: Vec<String> = record.stages.iter().filter_map(ending).collect();
+    let end = |stage: &FitStage| Some(format!("{}: {}", stage.name, ending(stage)?));
+    let stages: Vec<String> = record.stages.iter().filter_map(end).collect();
     add("stopped", (!stages.is_empty()).then(|| stages.join("; ")));
     add("seconds", Some(format!("{:.1}", record.seconds)));
     all
@@ -110,10 +111,9 @@ pub(crate) fn plain_facts(record: &FitRecord) -> Vec<(&'static str, String)> {
 /// Why a stage ended.
 pub(super) fn ending(stage: &FitStage) -> Option<String> {
     let updates = counted(stage.trace.last().map_or(0, |(updates, _)| *updates), "update");
-    let why = match stage.stopped.as_deref()? {
+    Some(match stage.stopped.as_deref()? {
         "stood-still" => format!("the bound stood still after {updates}"),
         "most-updates" => format!("all {updates} that were allowed were made"),
         _ => format!("it was interrupted after {updates}"),
-    };
-    Some(format!("{}: {why}", stage.name))
+    })
 }

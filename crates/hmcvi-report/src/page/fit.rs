@@ -76,7 +76,7 @@ fn cards(run: &FitRunReport) -> Vec<Card> {
     let chains = match record.method {
         FitMethod::Nuts => format!("of {}", counted(record.chains, "chain")),
         _ => record.effective_sample_size.map_or("independent".into(), |n| {
-            format!("independent; weighted ones are worth {}", fixed(n, 0))
+            format!("independent; weighted ones are worth {}", grouped(n as u64))
         }),
     };
     add("Draws", grouped(record.draws), "", chains);
@@ -102,8 +102,8 @@ fn card(run: &FitRunReport) -> Card {
 }
 
 fn parts(report: &FitReport) -> Vec<Part> {
-    let lead = "Each histogram has the draws of one number by all methods that there are; the better the last ones agree, \
-                the better.";
+    let lead = "Each histogram has the draws of one number by all methods that there are; the closer to NUTS, the better. \
+                The Gaussian at the start of a chain is learnt together with it.";
     let all: Vec<Part> = vec![
         ("posterior", "Posterior", format!("{lead} {}", report.shown), of_section(&report.figures, Section::Posterior)),
         ("pair", "A pair", report.pair.as_ref().map_or(String::new(), |p| p.rule.clone()), pair(report.pair.as_ref())),

@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
     /// Leapfrog steps in each HMC step [default: 4]
     #[arg(long, value_name = "L")]
     leapfrog_steps: Option<usize>,
-    /// Change other settings, such as `learning.rows=128`; docs/fit.md lists them all
+    /// Change other settings, such as `learning.rows=128`; `hmcvi config schema --fit` lists them all
     #[arg(long = "set", value_name = "KEY=VALUE", num_args = 1..)]
     assignments: Vec<String>,
     /// Seed of all random numbers [default: 1]
@@ -145,7 +145,7 @@ fn understand(model: &str, arguments: &Arguments) -> Result<FitSpec, Failure> {
 /// Says where the settings of a fit are listed.
 fn unsettled(error: ConfigError) -> Failure {
     Failure::Usage(error.to_string())
-        .then("docs/fit.md lists every setting; `hmcvi fit --help` the usual ones")
+        .then("`hmcvi config schema --fit` shows every setting and what is allowed")
 }
 
 fn place(spec: &FitSpec, arguments: &Arguments) -> PathBuf {
@@ -187,9 +187,9 @@ fn conclude(context: &Context, out: &Path, record: &hmcvi_record::FitRecord) -> 
     }
     match trust(record).0 {
         Trust::Good => context.terminal.say(&format!("next: hmcvi report {place} --open")),
-        _ => context
-            .terminal
-            .warn(&format!("do not trust these draws before `hmcvi diagnose {place}` was read")),
+        _ => context.terminal.warn(&format!(
+            "these draws are not good in every way; `hmcvi diagnose {place}` says how far to trust them"
+        )),
     }
     Ok(())
 }

@@ -26,7 +26,7 @@ pub(super) fn settings(model: &str) -> Result<FitSpec, Failure> {
     if path.extension().is_some_and(|end| end == "toml") {
         let text =
             std::fs::read_to_string(path).map_err(|e| Failure::Usage(format!("cannot read {model}: {e}")))?;
-        return FitSpec::from_toml(&text).map_err(|error| Failure::from(error).about(model));
+        return FitSpec::from_toml(&text).map_err(|error| super::unsettled(error).about(model));
     }
     find(model)?;
     Ok(FitSpec { model: model.into(), ..FitSpec::default() })

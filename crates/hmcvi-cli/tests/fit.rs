@@ -1,0 +1,213 @@
+//! Guard fits of Bayesian models: what they print and leave behind, and that other programs can read it.
+
+mod common;
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use common::{Sandbox, skipped, train};
+use serde_json::Value;
+
+/// Learning that takes a moment.
+const QUICK: [&str; 3] = ["--set", "learning.most_updates=300", "learning.rows=32"];
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"))
+}
+
+fn fit(sandbox: &Sandbox, arguments: &[&str]) -> Value {
+    json(&sandbox.succeed(&[&["fit"][..], arguments, &["--json", "--quiet"], &QUICK].concat()))
+}
+
+fn row<'r>(record: &'r Value, name: &str) -> &'r Value {
+    let rows = record["parameters"].as_array().expect("rows");
+    rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("no {name}"))
+}
+
+#[test]
+fn a_fit_prints_what_it_found_and_keeps_it() {
+    let sandbox = Sandbox::new();
+    let found = fit(&sandbox, &["eight-schools", "--draws", "2000", "--out", "schools"]);
+    let number = |key: &str| found[key].as_f64().unwrap_or_else(|| panic!("{key}: {}", found[key]));
+    assert_eq!((&found["method"], &found["divergences"]), (&"hmcvi".into(), &0.into()));
+    // Annealing and importance sampling of this model agree on -31.3 (tests of the library).
+    assert!(number("bound") < number("log_evidence") && number("bound") > -32.5, "{found}");
+    assert!((number("log_evidence") + 31.3).abs() < 0.3 && number("seconds") > 0.0, "{found}");
+    for name in ["mu", "tau", "theta[1]", "theta[8]"] {
+        let row = row(&found, name);
+        for key in ["mean", "sd", "q05", "q50", "q95", "mcse"] {
+            assert!(row[key].as_f64().is_some_and(f64::is_finite), "{row}");
+        }
+        for key in ["rhat", "ess_bulk", "ess_tail"] {
+            assert!(row[key].is_null(), "independent draws have no {key}: {row}");
+        }
+    }
+    assert!(row(&found, "tau")["q05"].as_f64().expect("a number") > 0.0, "on its support");
+    let kept = |file: &str| fs::read_to_string(sandbox.path().join("schools").join(file)).expect(file);
+    assert_eq!(json(&kept("fit.json")), found);
+    assert!(kept("README.txt").contains("hmcvi report schools"));
+    assert!(kept("fit.toml").contains("most_updates = 300"));
+    // The settings make the same draws again.
+    sandbox.succeed(&["fit", "schools/fit.toml", "--out", "again", "--quiet"]);
+    assert_eq!(
+        fs::read_to_string(sandbox.path().join("again/draws-1.csv")).expect("draws"),
+        kept("draws-1.csv")
+    );
+}
+
+#[test]
+fn fits_are_reported_examined_compared_and_refused_where_a_run_is_needed() {
+    let sandbox = Sandbox::new();
+    let found = fit(&sandbox, &["eight-schools", "--check", "--draws", "1000", "--out", "schools"]);
+    let check = &found["check"]["parameters"];
+    assert_eq!(check.as_array().map(Vec::len), found["parameters"].as_array().map(Vec::len));
+    assert!(check[0]["wasserstein"].as_f64().is_some_and(|w| w < 0.5), "{check}");
+    let nuts = fit(&sandbox, &["eight-schools", "--method", "nuts", "--draws", "2000", "--out", "nuts"]);
+    assert!(nuts["bound"].is_null() && nuts["log_evidence"].is_null());
+    assert_eq!((&nuts["chains"], &nuts["draws"]), (&4.into(), &2000.into()));
+    let mu = row(&nuts, "mu");
+    assert!(mu["rhat"].as_f64().is_some_and(|rhat| rhat < 1.05), "{mu}");
+    assert!(mu["ess_bulk"].as_f64().is_some_and(|ess| ess > 200.0), "{mu}");
+
+    sandbox.succeed(&["report", "schools", "--quiet"]);
+    let page = fs::read_to_string(sandbox.path().join("schools/report.html")).expect("a page");
+    let parts = ["posterior", "pair", "results", "differences", "learning", "diagnosis", "reproduce"];
+    for part in parts.map(|part| format!("<section id=\"{part}\"")) {
+        assert!(page.contains(&part), "{part}");
+    }
+    for words in ["is furthest from NUTS", "hmcvi fit schools/fit.toml --out schools-again"] {
+        assert!(page.contains(words), "{words}");
+    }
+    let data = json(&fs::read_to_string(sandbox.path().join("schools/report.json")).expect("its data"));
+    assert_eq!(data["pair"]["panels"].as_array().map(Vec::len), Some(3), "Gaussian, fit and NUTS");
+    let text = sandbox.fail(2, &["report", "schools"]);
+    assert!(text.contains("--force"), "{text}");
+
+    let all = json(&sandbox.succeed(&["compare", "schools", "nuts", "--json"]));
+    assert_eq!(all["comparisons"][0]["reference"], "nuts");
+    assert!(sandbox.succeed(&["compare", "schools", "nuts"]).contains("schools against nuts"));
+    sandbox.succeed(&["report", "schools", "nuts", "--out", "both.html", "--quiet"]);
+    let diagnosis = sandbox.run(&["diagnose", "nuts"]);
+    assert!(String::from_utf8_lossy(&diagnosis.stdout).contains("R-hat: at most"));
+
+    for command in ["eval", "resume", "sample"] {
+        let text = sandbox.fail(2, &[command, "schools"]);
+        assert!(
+            text.contains("holds the fit of a Bayesian model") && text.contains("hmcvi report schools"),
+            "{text}"
+        );
+    }
+    train(&sandbox, "basic-2d", "run", 1);
+    for runs in [["schools", "run"], ["run", "schools"]] {
+        assert!(sandbox.fail(2, &["compare", runs[0], runs[1]]).contains("schools"));
+    }
+    fit(&sandbox, &["regression", "--method", "gaussian", "--draws", "100", "--out", "other"]);
+    assert!(sandbox.fail(2, &["compare", "schools", "other"]).contains("fits of different models"));
+}
+
+#[test]
+fn what_cannot_be_fitted_is_refused_by_name_and_leaves_nothing() {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.path().join("short.json"), r#"{"J": 2, "y": [1, 2], "sigma": [1, -2]}"#)
+        .expect("written");
+    fs::write(sandbox.path().join("broken.json"), r#"{"y": [1, [2]]}"#).expect("written");
+    for (code, arguments, parts) in [
+        (2, &["eightschools"][..], ["did you mean `eight-schools`", "hmcvi fit --list"]),
+        (2, &["eight-schools", "--set", "learning.row=2"], ["`learning.rows`", "config schema --fit"]),
+        (2, &["eight-schools", "--draws", "0"], ["`draws` is 0", "from 1 to"]),
+        (2, &["eight-schools", "--leapfrog-steps", "0"], ["`chain.leapfrog_steps`", "at least 1"]),
+        (3, &["eight-schools", "--data", "nowhere.json"], ["nowhere.json", "--data"]),
+        (
+            3,
+            &["eight-schools", "--data", "broken.json"],
+            ["broken.json", "`y`: numbers and arrays are mixed"],
+        ),
+        (3, &["logistic", "--data", "short.json"], ["the model needs data", "--data"]),
+        (3, &["diamonds"], ["`diamonds` comes without data", "--data FILE.json"]),
+    ] {
+        let text = sandbox.fail(code, &[&["fit", "--out", "out"], arguments].concat());
+        assert!(parts.iter().all(|part| text.contains(part)), "{arguments:?}: {text}");
+        assert!(!sandbox.path().join("out/fit.toml").exists(), "{arguments:?}");
+    }
+    let list = json(&sandbox.succeed(&["fit", "--list", "--json"]));
+    let names: Vec<&str> =
+        list.as_array().expect("a list").iter().filter_map(|m| m["name"].as_str()).collect();
+    assert!(names.len() >= 12, "{names:?}");
+    for name in ["eight-schools", "logistic", "radon", "brownian", "seeds"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_fit_keeps_its_draws_and_says_that_it_is_unfinished() {
+    let sandbox = Sandbox::new();
+    let mut command =
+        sandbox.command(&["fit", "eight-schools", "--out", "fit", "--set", "learning.tolerance=0"]);
+    // So many updates that it cannot end by itself while it is waited for.
+    command.args(["learning.most_updates=1000000000", "learning.rows=4096"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
+    assert!(lines.any(|line| line.expect("text").contains("learning the Gaussian")));
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
+    let said: Vec<String> = lines.map_while(Result::ok).collect();
+    let status = child.wait().expect("it ends");
+    assert_eq!(status.code(), Some(130), "{said:?}");
+    let said = said.join("\n");
+    assert!(
+        said.contains("unfinished fit") && said.contains("hmcvi fit fit/fit.toml --out fit --force"),
+        "{said}"
+    );
+    let record = json(&fs::read_to_string(sandbox.path().join("fit/fit.json")).expect("a record"));
+    assert_eq!(record["finished"], false);
+    assert_eq!(record["stages"].as_array().expect("stages").last().expect("one")["stopped"], "asked");
+    assert!(sandbox.path().join("fit/draws-1.csv").exists());
+    assert!(String::from_utf8_lossy(&sandbox.run(&["diagnose", "fit"]).stdout).contains("unfinished fit"));
+}
+
+/// What ArviZ is asked to find in the files of a fit and of chains.
+const CHECKS: &str = r#"
+import json, warnings
+warnings.simplefilter("ignore")
+import arviz, numpy as np
+
+for folder, chains in [("fit", 1), ("nuts", 4)]:
+    record = json.load(open(f"{folder}/fit.json"))
+    found = arviz.from_cmdstan(f"{folder}/draws-*.csv")
+    assert found.posterior.sizes["chain"] == chains and found.posterior.sizes["draw"] * chains == 1000
+    assert found.posterior["theta"].shape == (chains, 1000 // chains, 8)
+    arrays = np.load(f"{folder}/draws.npz")
+    named = arviz.from_dict(posterior={name: arrays[name] for name in arrays if not name.endswith("__")})
+    for row in record["parameters"]:
+        name, _, place = row["name"].partition("[")
+        place = int(place[:-1]) - 1 if place else ...
+        for data in [found, named]:
+            values = data.posterior[name].values[..., place] if place is not ... else data.posterior[name].values
+            assert abs(values.mean() - row["mean"]) < 1e-9 * row["sd"], (folder, row)
+        if chains > 1:
+            assert abs(arviz.rhat(found.posterior[name].values[..., place] if place is not ... else found.posterior[name].values) - row["rhat"]) < 1e-6, row
+    stats = found.sample_stats
+    assert np.isfinite(stats["lp"].values).all()
+    if chains == 1:
+        assert abs(stats["log_weight"].values.mean() - record["bound"]) < 1e-9
+    else:
+        assert int(stats["diverging"].values.sum()) == record["divergences"]
+print("agreed")
+"#;
+
+#[test]
+fn arviz_reads_the_draws() {
+    let python = std::env::var("HMCVI_TEST_PYTHON").unwrap_or_else(|_| "python3".into());
+    let ready = Command::new(&python).args(["-W", "ignore", "-c", "import numpy, arviz"]).output();
+    if !ready.is_ok_and(|output| output.status.success()) {
+        return skipped(&format!("`{python}` has no numpy or no arviz (HMCVI_TEST_PYTHON names another)"));
+    }
+    let sandbox = Sandbox::new();
+    fit(&sandbox, &["eight-schools", "--draws", "1000", "--out", "fit"]);
+    fit(&sandbox, &["eight-schools", "--draws", "1000", "--method", "nuts", "--out", "nuts"]);
+    let output =
+        Command::new(&python).args(["-c", CHECKS]).current_dir(sandbox.path()).output().expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && output.stdout == b"agreed\n", "{said}");
+}
