@@ -7,7 +7,6 @@ use serde_json::{Map, Value};
 use super::assign::assigned;
 use super::error::ConfigError;
 use super::schema::{FIT_SCHEMA, Schema};
-use crate::bayes::{Covariance, Fit};
 use crate::family::ChainSettings;
 
 /// The complete description of a fit.
@@ -51,7 +50,7 @@ impl Default for FitSpec {
             seed: 1,
             draws: 4000,
             gaussian: GaussianSettings::default(),
-            chain: Fit::default().chain,
+            chain: ChainSettings::default(),
             learning: LearningSettings::default(),
             nuts: NutsSettings::default(),
         }
@@ -117,8 +116,14 @@ pub struct LearningSettings {
 
 impl Default for LearningSettings {
     fn default() -> Self {
-        let Fit { learning_rate, rows, most_updates, tolerance, starts, hidden, .. } = Fit::default();
-        LearningSettings { rate: learning_rate, rows, most_updates, tolerance, starts, hidden }
+        LearningSettings {
+            rate: 0.01,
+            rows: 64,
+            most_updates: 3000,
+            tolerance: 0.002,
+            starts: 1,
+            hidden: vec![32],
+        }
     }
 }
 
@@ -196,28 +201,6 @@ impl FitSpec {
         };
         Self::from_settings(assigned(settings, &Schema::new(Self::json_schema()), &[], assignments)?)
     }
-
-    /// What the library fits by; without a chain where only the Gaussian is asked for, or needed.
-    pub fn fit(&self) -> Fit {
-        let covariance = match self.gaussian.covariance {
-            CovarianceKind::FullRank => Covariance::FullRank,
-            CovarianceKind::LowRank => Covariance::LowRank(self.gaussian.rank),
-            CovarianceKind::MeanField => Covariance::MeanField,
-        };
-        let LearningSettings { rate, rows, most_updates, tolerance, starts, ref hidden } = self.learning;
-        let fit = Fit {
-            gaussian: covariance,
-            chain: self.chain,
-            hidden: hidden.clone(),
-            rows,
-            most_updates,
-            tolerance,
-            learning_rate: rate,
-            starts,
-            seed: self.seed,
-        };
-        if self.method == FitMethod::Hmcvi { fit } else { fit.without_chain() }
-    }
 }
 
 #[cfg(test)]
@@ -225,10 +208,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_that_are_not_given_are_those_of_the_library() {
+    fn settings_may_be_left_out() {
         let spec = FitSpec::from_toml("").expect("all settings have defaults");
         assert_eq!(spec, FitSpec::default());
-        assert_eq!(spec.fit(), Fit::default());
         assert_eq!(FitSpec::from_toml(&spec.to_toml()).expect("complete"), spec);
     }
 

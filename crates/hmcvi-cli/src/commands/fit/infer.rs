@@ -50,7 +50,7 @@ fn fit(context: &Context, spec: &FitSpec, bound: &Bound) -> Result<Outcome, Fail
 /// The fit, and the stages that it went through.
 fn fitted(context: &Context, spec: &FitSpec, bound: &Bound) -> Result<(Fitted, Vec<FitStage>), Failure> {
     let mut watch = Watch::new(context);
-    let fitted = bound.fit_watched(&spec.fit(), &mut |progress| watch.fit(progress));
+    let fitted = bound.fit_watched(&spec.into(), &mut |progress| watch.fit(progress));
     let mut stages = watch.finish();
     let fitted = fitted?;
     let learnt = [("gaussian", Some(fitted.gaussian_learning())), ("chain", fitted.chain_learning())];
@@ -104,12 +104,12 @@ fn columns(sampler: &[&str], names: &[String]) -> Vec<String> {
 }
 
 fn sample(context: &Context, spec: &FitSpec, bound: &Bound) -> Result<Outcome, Failure> {
-    let (start, stages) = match spec.nuts.after_fit {
+    let (start, stages, before) = match spec.nuts.after_fit {
         true => {
             let (fitted, stages) = fitted(context, spec, bound)?;
-            (Some(Start::try_from(&fitted.gaussian())?), stages)
+            (Some(Start::try_from(&fitted.gaussian())?), stages, fitted.seconds())
         }
-        false => (None, Vec::new()),
+        false => (None, Vec::new(), 0.0),
     };
     let nuts = settings(spec);
     let mut watch = Watch::new(context);
@@ -121,7 +121,7 @@ fn sample(context: &Context, spec: &FitSpec, bound: &Bound) -> Result<Outcome, F
     let facts = facts(&sampled, warm_up, nuts.max_depth);
     Ok(Outcome {
         finished: !sampled.stopped,
-        seconds: sampled.seconds,
+        seconds: before + sampled.seconds,
         stages,
         chains,
         gaussian: None,

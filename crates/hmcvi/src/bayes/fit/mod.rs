@@ -15,6 +15,7 @@ mod matching;
 mod normal;
 mod path;
 mod saved;
+mod spec;
 mod weighted;
 
 use std::rc::Rc;
