@@ -60,9 +60,10 @@ fn a_fit_prints_what_it_found_and_keeps_it() {
 fn fits_are_reported_examined_compared_and_refused_where_a_run_is_needed() {
     let sandbox = Sandbox::new();
     let found = fit(&sandbox, &["eight-schools", "--check", "--draws", "1000", "--out", "schools"]);
-    let check = &found["check"]["parameters"];
-    assert_eq!(check.as_array().map(Vec::len), found["parameters"].as_array().map(Vec::len));
-    assert!(check[0]["wasserstein"].as_f64().is_some_and(|w| w < 0.5), "{check}");
+    let check = &found["check"];
+    assert_eq!(check["parameters"].as_array().map(Vec::len), found["parameters"].as_array().map(Vec::len));
+    assert!(check["parameters"][0]["wasserstein"].as_f64().is_some_and(|w| w < 0.5), "{check}");
+    assert!(check["verdict"].is_string() != (check["doubts"] != Value::Array(Vec::new())), "{check}");
     let nuts = fit(&sandbox, &["eight-schools", "--method", "nuts", "--draws", "2000", "--out", "nuts"]);
     assert!(nuts["bound"].is_null() && nuts["log_evidence"].is_null());
     assert_eq!((&nuts["chains"], &nuts["draws"]), (&4.into(), &2000.into()));
@@ -137,6 +138,41 @@ fn what_cannot_be_fitted_is_refused_by_name_and_leaves_nothing() {
     for name in ["eight-schools", "logistic", "radon", "brownian", "seeds"] {
         assert!(names.contains(&name), "{names:?}");
     }
+}
+
+#[test]
+fn evidence_is_bracketed_and_draws_are_chosen_by_their_weights() {
+    let sandbox = Sandbox::new();
+    let arguments =
+        ["regression", "--method", "gaussian", "--evidence", "--resample", "--draws", "1000", "--out", "fit"];
+    let found = fit(&sandbox, &arguments);
+    let side = |side: &str| found["evidence"][side]["mean"].as_f64().expect("a number");
+    // The posterior is nearly Gaussian, so that both sides are close to importance sampling.
+    for mean in [side("lower"), side("upper")] {
+        assert!((mean - found["log_evidence"].as_f64().expect("a number")).abs() < 0.1, "{found}");
+    }
+    let draws = fs::read_to_string(sandbox.path().join("fit/draws-1.csv")).expect("draws");
+    let rows: Vec<&str> = draws.lines().filter(|line| line.starts_with('-')).collect();
+    let weight = |row: &&str| row.split(',').nth(1).expect("a weight").to_owned();
+    assert_eq!(rows.len(), 1000);
+    assert!(rows.iter().all(|row| weight(row) == weight(&rows[0])), "chosen draws have equal weights");
+    let saved = sandbox.path().join("fit/fitted/fit.json");
+    assert!(saved.exists(), "the library can take it up again");
+    sandbox.succeed(&[
+        "fit",
+        "regression",
+        "--method",
+        "nuts",
+        "--draws",
+        "400",
+        "--out",
+        "fit",
+        "--force",
+        "-q",
+    ]);
+    assert!(!saved.exists(), "what belongs to the fit before is gone");
+    let text = sandbox.fail(2, &["fit", "regression", "--method", "nuts", "--check", "--out", "other"]);
+    assert!(text.contains("`--check` is about a fit"), "{text}");
 }
 
 #[cfg(unix)]

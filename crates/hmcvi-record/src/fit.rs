@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Versioned;
+use crate::{Estimate, Versioned};
 
 /// Version of [`FitRecord`]; [`read`](crate::read) refuses other versions.
 pub const FIT_SCHEMA: u32 = 1;
@@ -81,6 +81,9 @@ pub struct FitRecord {
     /// What chains of NUTS say about themselves.
     #[serde(default)]
     pub sampler: Option<SamplerFacts>,
+    /// The log evidence between annealing from both sides, where it was asked for.
+    #[serde(default)]
+    pub evidence: Option<FitEvidence>,
     /// How far the draws are from those of NUTS, where it was run beside the fit.
     #[serde(default)]
     pub check: Option<FitCheck>,
@@ -147,6 +150,23 @@ pub struct SamplerFacts {
     pub deepest: u64,
 }
 
+/// The log evidence between two sides.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FitEvidence {
+    /// By annealing from the fitted Gaussian: a lower bound in expectation.
+    pub lower: Estimate,
+    /// By annealing from draws of the posterior: an upper bound in expectation, as far as these are exact.
+    pub upper: Estimate,
+    /// What both agree on.
+    pub between: Option<Estimate>,
+    /// Whose draws of the posterior these are: `nuts` or `long-chain`.
+    pub posterior: String,
+    /// Whether nothing speaks against a bracket.
+    pub is_bracket: bool,
+    /// Seconds that it took.
+    pub seconds: f64,
+}
+
 /// How far the draws of a fit are from those of NUTS.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FitCheck {
@@ -158,6 +178,10 @@ pub struct FitCheck {
     pub rhat: Option<f64>,
     /// Smallest effective sample size.
     pub ess: Option<f64>,
+    /// What speaks against the chains, as long as anything does: then there is no verdict.
+    pub doubts: Vec<String>,
+    /// `agrees`, `differs` or `too-few-draws`; absent where the chains are not to be trusted.
+    pub verdict: Option<String>,
     /// The differences, in the order of the record's parameters.
     pub parameters: Vec<FitDifference>,
 }

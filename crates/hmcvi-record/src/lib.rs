@@ -23,7 +23,9 @@ pub use evaluation::{
     Evaluation, ImageEvaluation, ImportanceSampling, PosteriorDistance, PosteriorQuality, Quadrature,
     ReverseQuality, UsedDimensions,
 };
-pub use fit::{FIT_SCHEMA, FitCheck, FitDifference, FitMethod, FitRecord, FitRow, FitStage, SamplerFacts};
+pub use fit::{
+    FIT_SCHEMA, FitCheck, FitDifference, FitEvidence, FitMethod, FitRecord, FitRow, FitStage, SamplerFacts,
+};
 pub use fit_report::{FIT_REPORT_SCHEMA, FitComparison, FitReport, FitRunReport, PairPanel, PairPlot};
 pub use merge::{Evaluated, keep_parts};
 pub use provenance::Provenance;
@@ -73,6 +75,8 @@ pub mod files {
     pub const FIT_CONFIG: &str = "fit.toml";
     /// What the fit has found: a [`FitRecord`](super::FitRecord).
     pub const FIT: &str = "fit.json";
+    /// Folder with the fit itself, for the library to take it up again.
+    pub const FITTED: &str = "fitted";
     /// Draws of all chains, as arrays of NumPy.
     pub const DRAWS: &str = "draws.npz";
     /// Draws of the Gaussian that a chain begins with: a [`DrawTable`](super::DrawTable).

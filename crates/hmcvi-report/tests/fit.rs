@@ -41,6 +41,7 @@ fn fit(name: &str, method: FitMethod, shift: f64) -> FitData {
         parameters: Vec::new(),
         stages: Vec::new(),
         sampler: None,
+        evidence: None,
         check: None,
     };
     FitData {

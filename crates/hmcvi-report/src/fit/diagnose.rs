@@ -1,6 +1,6 @@
 //! Say what is wrong with a fit, what it means, and what to do about it.
 
-use hmcvi_record::{Finding, FitCheck, FitMethod, FitRecord, SamplerFacts};
+use hmcvi_record::{Finding, FitMethod, FitRecord, SamplerFacts};
 
 use super::text::ending;
 use super::trust::{
@@ -8,11 +8,8 @@ use super::trust::{
 };
 use crate::diagnose::{good, problem, remark, unchecked};
 use crate::report::quoted;
-use crate::words::{counted, fixed, grouped};
+use crate::words::{counted, fixed, grouped, with_error};
 
-/// Differences from NUTS that matter: of means in standard deviations, and of standard deviations as a share.
-const MEAN: f64 = 0.1;
-const SD: f64 = 0.1;
 /// Energies of chains that change less than this with momenta do not reach the tails (Betancourt 2016).
 const BFMI: f64 = 0.3;
 /// Points of a trace, of 50 updates each, that its end is the mean of.
@@ -42,6 +39,7 @@ pub fn diagnose_fit(record: &FitRecord, place: &str) -> Vec<Finding> {
             all.extend(gain(record, &again));
             all.push(weights(record, &again));
             all.extend(dropped(record, &again));
+            all.extend(bracket(record, &again));
             all.push(against_nuts(record, &again));
         }
     }
@@ -151,13 +149,9 @@ fn against_nuts(record: &FitRecord, again: &dyn Fn(&str) -> String) -> Finding {
             again("--check"),
         );
     };
-    if let Some(problem) = poor_referee(check) {
-        return unchecked(
-            "NUTS",
-            problem,
-            "chains that did not converge are no measure",
-            again("--method nuts"),
-        );
+    if !check.doubts.is_empty() {
+        let meaning = "chains that are not to be trusted are no measure";
+        return unchecked("NUTS", check.doubts.join("; "), meaning, again("--method nuts"));
     }
     let worst = |of: &dyn Fn(&hmcvi_record::FitDifference) -> Option<f64>| {
         let all = check.parameters.iter().filter_map(|d| Some((of(d)?, d.name.as_str())));
@@ -170,22 +164,42 @@ fn against_nuts(record: &FitRecord, again: &dyn Fn(&str) -> String) -> Finding {
         fixed(mean, 2),
         fixed(100.0 * sd, 0)
     );
-    match mean <= MEAN && sd <= SD {
-        true => good("NUTS", found, "the fit has found what long chains find"),
-        false => problem("NUTS", found, "the fit is visibly another distribution", again("--method nuts")),
+    match check.verdict.as_deref() {
+        Some("agrees") => good("NUTS", found, "the fit has found what long chains find"),
+        Some("differs") => {
+            problem("NUTS", found, "the fit is visibly another distribution", again("--method nuts"))
+        }
+        _ => {
+            let more = format!("--check --draws {}", 4 * record.draws);
+            unchecked(
+                "NUTS",
+                found,
+                "there are too few draws to tell whether these differences are real",
+                again(&more),
+            )
+        }
     }
 }
 
-/// Why chains are no measure of a fit, if they are none.
-fn poor_referee(check: &FitCheck) -> Option<String> {
-    match (check.rhat, check.ess) {
-        (Some(rhat), _) if rhat > R_HAT_LIMIT => Some(format!("NUTS has an R-hat of {}", fixed(rhat, 3))),
-        (_, Some(ess)) if ess < ESS_LIMIT => {
-            Some(format!("NUTS has an effective sample size of only {}", fixed(ess, 0)))
+/// Whether annealing from both sides brackets the log evidence.
+fn bracket(record: &FitRecord, again: &dyn Fn(&str) -> String) -> Option<Finding> {
+    let evidence = record.evidence.as_ref()?;
+    let side = |e: &hmcvi_record::Estimate| with_error(e.mean, e.standard_error, 2);
+    let found = format!(
+        "annealing puts the log evidence between {} and {} nats",
+        side(&evidence.lower),
+        side(&evidence.upper)
+    );
+    Some(match evidence.is_bracket {
+        true => {
+            good("evidence", found, "both sides are bounds in expectation, so the truth lies between them")
         }
-        (None, _) | (_, None) => Some("NUTS has no diagnostics".into()),
-        _ => None,
-    }
+        false => {
+            let meaning =
+                "the sides are the wrong way round, or the draws of the posterior are not to be trusted";
+            problem("evidence", found, meaning, again("--evidence --check"))
+        }
+    })
 }
 
 /// What chains say about themselves.

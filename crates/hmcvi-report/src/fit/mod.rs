@@ -65,6 +65,7 @@ mod tests {
             parameters: vec![row],
             stages: vec![stage("gaussian", -32.0), stage("chain", -31.4)],
             sampler: None,
+            evidence: None,
             check: None,
         }
     }

@@ -1,10 +1,10 @@
 //! Show what a fit has found as a table for a terminal.
 
-use hmcvi_record::{FitMethod, FitRecord, FitRow, FitStage};
+use hmcvi_record::{Estimate, FitMethod, FitRecord, FitRow, FitStage};
 
 use super::trust::trust;
 use crate::table::{Align, Table};
-use crate::words::{counted, grouped, number};
+use crate::words::{counted, grouped, number, with_error};
 
 /// Rows that a terminal shows; all are in the record.
 const SHOWN: usize = 100;
@@ -90,6 +90,11 @@ pub(crate) fn plain_facts(record: &FitRecord) -> Vec<(&'static str, String)> {
     add("bound", bound.map(|text| format!("{text}, a lower bound on the log evidence")));
     let evidence = within(record.log_evidence, record.log_evidence_standard_error);
     add("log evidence", evidence.map(|text| format!("{text}, by importance sampling")));
+    let sides = record.evidence.as_ref().map(|e| {
+        let side = |e: &Estimate| plain(with_error(e.mean, e.standard_error, 3));
+        format!("between {} and {} nats, from both sides", side(&e.lower), side(&e.upper))
+    });
+    add("annealing", sides);
     let (_, meaning) = trust(record);
     match record.method {
         FitMethod::Nuts => add("verdict", Some(meaning.into())),

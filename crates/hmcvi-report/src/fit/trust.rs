@@ -34,17 +34,22 @@ pub fn trust(record: &FitRecord) -> (Trust, &'static str) {
     }
     match record.method {
         FitMethod::Nuts => of_chains(record),
-        FitMethod::Hmcvi | FitMethod::Gaussian => of_weights(record.k_hat),
+        FitMethod::Hmcvi | FitMethod::Gaussian => of_weights(record.k_hat, record.draws),
     }
 }
 
-fn of_weights(k_hat: Option<f64>) -> (Trust, &'static str) {
+fn of_weights(k_hat: Option<f64>, draws: u64) -> (Trust, &'static str) {
+    // Fewer draws have to be better ones.
+    let limit = (1.0 - 1.0 / (draws.max(2) as f64).log10()).min(HIGH_K_HAT);
     match k_hat {
         None => (Trust::Unknown, "there are too few draws to tell"),
-        Some(k) if k < GOOD_K_HAT => (
+        Some(k) if k < GOOD_K_HAT && k <= limit => (
             Trust::Good,
             "importance weights have a finite variance: draws are close to the posterior, and the log evidence holds",
         ),
+        Some(k) if k <= HIGH_K_HAT && k > limit => {
+            (Trust::Fair, "importance weights need more draws than these for averages that can be trusted")
+        }
         Some(k) if k <= HIGH_K_HAT => (
             Trust::Fair,
             "importance weights still average well: the log evidence is usable, and draws miss little of the posterior",

@@ -63,7 +63,10 @@ fn cards(run: &FitRunReport) -> Vec<Card> {
         all.push(Card { name: name.into(), value, unit, note });
     };
     if let Some(evidence) = record.log_evidence {
-        let note = format!("{}, by importance sampling", error(record.log_evidence_standard_error));
+        let sides = record.evidence.as_ref().map_or(String::new(), |e| {
+            format!("; annealing: {} to {}", fixed(e.lower.mean, 2), fixed(e.upper.mean, 2))
+        });
+        let note = format!("{}, by importance sampling{sides}", error(record.log_evidence_standard_error));
         add("Log evidence", fixed(evidence, 2), "nats", note);
     }
     if let Some(bound) = record.bound {

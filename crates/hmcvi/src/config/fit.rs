@@ -25,6 +25,10 @@ pub struct FitSpec {
     pub method: FitMethod,
     /// Whether chains of NUTS are run beside the fit, which it is then held against.
     pub check: bool,
+    /// Whether the log evidence is bracketed by annealing from both sides.
+    pub evidence: bool,
+    /// Whether draws are chosen in proportion to their importance weights: those of the posterior, as far as k-hat allows.
+    pub resample: bool,
     /// Seed of all random numbers.
     pub seed: u64,
     /// Draws to keep, of all chains together.
@@ -47,6 +51,8 @@ impl Default for FitSpec {
             data: None,
             method: FitMethod::Hmcvi,
             check: false,
+            evidence: false,
+            resample: false,
             seed: 1,
             draws: 4000,
             gaussian: GaussianSettings::default(),

@@ -77,12 +77,18 @@ pub(super) fn check_free(
 pub(super) fn begin(path: &Path, belongs: impl Fn(&str) -> bool) -> Result<Lock, DirectoryError> {
     fs::create_dir_all(path).map_err(|e| DirectoryError::io(path, "create the folder", e))?;
     let lock = Lock::take(path)?;
-    let entries = fs::read_dir(path).map_err(|e| DirectoryError::io(path, "open", e))?;
+    remove_if(path, belongs)?;
+    Ok(lock)
+}
+
+/// Removes files of a folder by their names.
+pub(super) fn remove_if(folder: &Path, belongs: impl Fn(&str) -> bool) -> Result<(), DirectoryError> {
+    let entries = fs::read_dir(folder).map_err(|e| DirectoryError::io(folder, "open", e))?;
     for entry in entries.flatten().filter(|e| e.file_name().to_str().is_some_and(&belongs)) {
         let file = entry.path();
         fs::remove_file(&file).map_err(|e| DirectoryError::io(&file, "remove", e))?;
     }
-    Ok(lock)
+    Ok(())
 }
 
 impl RunDirectory {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use hmcvi_record::{DrawTable, FitRecord, files, read, refuse_newer};
 
 use super::atomic;
-use super::directory::{begin, check_free};
+use super::directory::{begin, check_free, remove_if};
 use super::error::DirectoryError;
 use super::lock::Lock;
 use crate::config::FitSpec;
@@ -56,6 +56,12 @@ impl FitDirectory {
     pub fn create(path: &Path, spec: &FitSpec, force: bool) -> Result<(Self, Lock), DirectoryError> {
         Self::check_free(path, force)?;
         let lock = begin(path, belongs)?;
+        let fitted = path.join(files::FITTED);
+        if fitted.is_dir() {
+            remove_if(&fitted, |name| name == files::FIT || name.ends_with(".safetensors"))?;
+            // What is left in it is somebody's.
+            let _ = fs::remove_dir(&fitted);
+        }
         let directory = FitDirectory { path: path.into() };
         directory.write(files::FIT_CONFIG, spec.to_toml().as_bytes())?;
         directory.write(files::README, super::readme::of_fit(path, spec).as_bytes())?;

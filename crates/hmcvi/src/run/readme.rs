@@ -42,6 +42,7 @@ pub(super) fn of_fit(path: &Path, spec: &FitSpec) -> String {
          draws.npz          the same as arrays of NumPy, [chain, draw, ...]\n\
          gaussian.csv       draws of the Gaussian that the chain begins with (method hmcvi)\n\
          nuts-1.csv         draws of NUTS, after `hmcvi fit --check`\n\
+         fitted/            the fit itself, which `hmcvi::bayes::Fitted::load` takes up again\n\
          report.html        all of it as a page, after `hmcvi report`; its data in report.json\n\n\
          Read about it:     hmcvi report {place} --open\n\
          Examine it:        hmcvi diagnose {place}\n\

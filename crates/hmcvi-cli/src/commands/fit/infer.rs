@@ -4,9 +4,9 @@ use hmcvi::bayes::fit::{FullGaussian, Learning, Stopped};
 use hmcvi::bayes::{Bound, Draws, FitError, Fitted};
 use hmcvi::config::FitSpec;
 use hmcvi_nuts::{Nuts, Sampled, Start};
-use hmcvi_record::{DrawTable, FitCheck, FitMethod, FitStage, SamplerFacts};
-use hmcvi_report::differences;
+use hmcvi_record::{DrawTable, FitMethod, FitStage, SamplerFacts};
 
+use super::evidence;
 use super::model::Chosen;
 use super::outcome::{Found, Outcome};
 use super::watch::Watch;
@@ -24,26 +24,35 @@ pub(super) fn infer(context: &Context, spec: &FitSpec, chosen: &Chosen) -> Resul
 fn fit(context: &Context, spec: &FitSpec, bound: &Bound) -> Result<Outcome, Failure> {
     let (fitted, stages) = fitted(context, spec, bound)?;
     let draws = fitted.draws(spec.draws, spec.seed)?;
+    let chosen = spec.resample.then(|| draws.resampled(spec.draws, spec.seed));
+    let shown = chosen.as_ref().unwrap_or(&draws);
     let gaussian = match spec.method {
         FitMethod::Hmcvi => Some(of_gaussian(bound, &fitted.gaussian(), spec)?),
         _ => None,
     };
-    let chains = vec![table(bound, &draws)?];
-    let (nuts, check) = match spec.check && !context.interrupt.requested() {
-        true => check(context, spec, bound, &chains)?,
-        false => (Vec::new(), None),
+    let goes_on = || !context.interrupt.requested();
+    let checked = match spec.check && goes_on() {
+        true => evidence::check(context, spec, &fitted, shown)?,
+        false => None,
     };
-    let finished = [Some(fitted.gaussian_learning()), fitted.chain_learning()];
+    let evidence = match spec.evidence && goes_on() {
+        true => evidence::evidence(context, spec, &fitted, checked.as_ref())?,
+        false => None,
+    };
+    let learnt = [Some(fitted.gaussian_learning()), fitted.chain_learning()];
+    let all_learnt = learnt.into_iter().flatten().all(|learning| learning.stopped != Stopped::Asked);
+    let chains = vec![table(bound, shown)?];
+    let (nuts, check) = checked.map(|checked| (checked.chains, checked.record)).unzip();
     Ok(Outcome {
-        finished: finished.into_iter().flatten().all(|learning| learning.stopped != Stopped::Asked)
-            && check.is_some() == spec.check,
+        finished: all_learnt && check.is_some() == spec.check && evidence.is_some() == spec.evidence,
         seconds: fitted.seconds(),
         stages,
         chains,
         gaussian,
-        nuts,
+        nuts: nuts.unwrap_or_default(),
         check,
-        found: Found::Fit(draws),
+        evidence,
+        found: Found::Fit { parameters: shown.summary(), draws, fitted: Box::new(fitted) },
     })
 }
 
@@ -127,37 +136,13 @@ fn sample(context: &Context, spec: &FitSpec, bound: &Bound) -> Result<Outcome, F
         gaussian: None,
         nuts: Vec::new(),
         check: None,
+        evidence: None,
         found: Found::Chains(sampled, facts),
     })
 }
 
-/// Draws of NUTS, and how far those of a fit are from them; nothing if it was interrupted.
-fn check(
-    context: &Context,
-    spec: &FitSpec,
-    bound: &Bound,
-    draws: &[DrawTable],
-) -> Result<(Vec<DrawTable>, Option<FitCheck>), Failure> {
-    let (nuts, mut watch) = (settings(spec), Watch::new(context));
-    // From nothing: what a fit has missed must not be missed again.
-    let sampled = nuts.run(bound, None, |progress| watch.nuts(progress, nuts.chains));
-    watch.finish();
-    let sampled = sampled?;
-    if sampled.stopped {
-        return Ok((Vec::new(), None));
-    }
-    let (chains, rows) = (chains(bound, &sampled)?, sampled.summary());
-    let check = FitCheck {
-        seconds: sampled.seconds,
-        sampler: facts(&sampled, nuts.warm_up, nuts.max_depth),
-        rhat: rows.iter().filter_map(|row| row.r_hat).max_by(f64::total_cmp),
-        ess: rows.iter().filter_map(|row| Some(row.ess_bulk?.min(row.ess_tail?))).min_by(f64::total_cmp),
-        parameters: differences(draws, &chains),
-    };
-    Ok((chains, Some(check)))
-}
-
-fn settings(spec: &FitSpec) -> Nuts {
+/// Settings of the sampler.
+pub(super) fn settings(spec: &FitSpec) -> Nuts {
     Nuts {
         chains: spec.nuts.chains,
         warm_up: spec.nuts.warm_up,
@@ -171,7 +156,7 @@ fn settings(spec: &FitSpec) -> Nuts {
 }
 
 /// Draws of the chains that have any.
-fn chains(bound: &Bound, sampled: &Sampled) -> Result<Vec<DrawTable>, FitError> {
+pub(super) fn chains(bound: &Bound, sampled: &Sampled) -> Result<Vec<DrawTable>, FitError> {
     let names = columns(&NUTS, &sampled.names);
     let mut all = Vec::new();
     for chain in sampled.chains.iter().filter(|chain| !chain.values.is_empty()) {
@@ -188,7 +173,8 @@ fn chains(bound: &Bound, sampled: &Sampled) -> Result<Vec<DrawTable>, FitError> 
     Ok(all)
 }
 
-fn facts(sampled: &Sampled, warm_up: usize, max_depth: u64) -> SamplerFacts {
+/// What chains say about themselves.
+pub(super) fn facts(sampled: &Sampled, warm_up: usize, max_depth: u64) -> SamplerFacts {
     let finite = |value: f64| Some(value).filter(|value| value.is_finite());
     let deepest = sampled.chains.iter().flat_map(|chain| &chain.depths).filter(|depth| **depth >= max_depth);
     SamplerFacts {

@@ -1,5 +1,6 @@
 //! Fit a Bayesian model, or sample its posterior, and keep what was found.
 
+mod evidence;
 mod infer;
 pub(crate) mod model;
 mod outcome;
@@ -33,6 +34,12 @@ pub(crate) struct Arguments {
     /// Run NUTS beside the fit, and say how far the fit is from it
     #[arg(long)]
     check: bool,
+    /// Bracket the log evidence by annealing from both sides
+    #[arg(long)]
+    evidence: bool,
+    /// Choose draws in proportion to their importance weights
+    #[arg(long)]
+    resample: bool,
     /// Draws to keep, of all chains together [default: 4000]
     #[arg(long, value_name = "N")]
     draws: Option<usize>,
@@ -131,6 +138,8 @@ fn understand(model: &str, arguments: &Arguments) -> Result<FitSpec, Failure> {
         };
     }
     spec.check |= arguments.check;
+    spec.evidence |= arguments.evidence;
+    spec.resample |= arguments.resample;
     spec.seed = arguments.seed.unwrap_or(spec.seed);
     spec.draws = arguments.draws.unwrap_or(spec.draws);
     spec.chain.hmc_steps = arguments.hmc_steps.unwrap_or(spec.chain.hmc_steps);
@@ -139,7 +148,21 @@ fn understand(model: &str, arguments: &Arguments) -> Result<FitSpec, Failure> {
         let whole = std::path::absolute(file).unwrap_or_else(|_| file.into());
         spec.data = Some(whole.display().to_string());
     }
-    Ok(spec.with_assignments(&arguments.assignments).map_err(unsettled)?)
+    let mut spec = spec.with_assignments(&arguments.assignments).map_err(unsettled)?;
+    if spec.method == FitMethod::Nuts {
+        let asked = [
+            ("--check", arguments.check),
+            ("--evidence", arguments.evidence),
+            ("--resample", arguments.resample),
+        ];
+        if let Some((flag, _)) = asked.into_iter().find(|(_, asked)| *asked) {
+            let text = format!("`{flag}` is about a fit; with `--method nuts` there is none");
+            return Err(Failure::Usage(text).then("leave it out, or choose `--method hmcvi`"));
+        }
+        // Settings of a fit that were taken over.
+        (spec.check, spec.evidence, spec.resample) = (false, false, false);
+    }
+    Ok(spec)
 }
 
 /// Says where the settings of a fit are listed.

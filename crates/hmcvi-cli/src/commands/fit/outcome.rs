@@ -1,11 +1,14 @@
 //! Turn what was found into its record, and write it with all draws.
 
-use hmcvi::bayes::{Bound, Dims, Draws};
+use hmcvi::bayes::fit::Row;
+use hmcvi::bayes::{Bound, Dims, Draws, Fitted};
 use hmcvi::config::FitSpec;
 use hmcvi::data::NpzWriter;
 use hmcvi::run::FitDirectory;
 use hmcvi_nuts::Sampled;
-use hmcvi_record::{DrawTable, FIT_SCHEMA, FitCheck, FitRecord, FitRow, FitStage, SamplerFacts, files};
+use hmcvi_record::{
+    DrawTable, FIT_SCHEMA, FitCheck, FitEvidence, FitRecord, FitRow, FitStage, SamplerFacts, files,
+};
 
 use super::model::Chosen;
 use crate::failure::Failure;
@@ -22,12 +25,19 @@ pub(super) struct Outcome {
     /// Draws of NUTS that a fit is held against, and how far it is from them.
     pub(super) nuts: Vec<DrawTable>,
     pub(super) check: Option<FitCheck>,
+    pub(super) evidence: Option<FitEvidence>,
     pub(super) found: Found,
 }
 
 /// The draws, as the method gives them.
 pub(super) enum Found {
-    Fit(Draws),
+    Fit {
+        /// Draws with their weights.
+        draws: Draws,
+        /// What the draws that are kept say, which may have been chosen from those by their weights.
+        parameters: Vec<Row>,
+        fitted: Box<Fitted>,
+    },
     Chains(Sampled, SamplerFacts),
 }
 
@@ -58,9 +68,10 @@ impl Outcome {
             stages: self.stages.clone(),
             sampler: None,
             check: self.check.clone(),
+            evidence: self.evidence.clone(),
         };
         match &self.found {
-            Found::Fit(draws) => of_fit(&mut record, draws),
+            Found::Fit { draws, parameters, .. } => of_fit(&mut record, draws, parameters),
             Found::Chains(sampled, facts) => of_chains(&mut record, sampled, facts),
         }
         record
@@ -90,28 +101,32 @@ impl Outcome {
         if !self.chains.is_empty() {
             directory.write(files::DRAWS, &arrays(&chosen.bound, &self.chains)?)?;
         }
+        if let Found::Fit { fitted, .. } = &self.found {
+            let saved = fitted.save_over(directory.file(files::FITTED));
+            saved.map_err(|error| Failure::Other(format!("the fit cannot be kept: {error}")))?;
+        }
         Ok(directory.write_record(record)?)
     }
 }
 
-fn of_fit(record: &mut FitRecord, draws: &Draws) {
+fn of_fit(record: &mut FitRecord, draws: &Draws, parameters: &[Row]) {
     let finite = |value: f64| Some(value).filter(|value| value.is_finite());
-    let ((bound, error), weights) = (draws.bound(), draws.weights());
+    let ((bound, error), weights) = (draws.bound(), draws.smoothed());
     let (n, ess) = (draws.len() as f64, weights.effective_sample_size);
     record.bound = finite(bound);
     record.bound_standard_error = finite(error);
     record.log_evidence = finite(weights.log_mean);
-    // The relative error of the mean of weights: their variance over the squared mean is n / ESS - 1.
-    record.log_evidence_standard_error = finite((1.0 / ess - 1.0 / n).max(0.0).sqrt());
+    // The relative error of the mean of weights.
+    record.log_evidence_standard_error = finite(((n / ess - 1.0).max(0.0) / (n - 1.0).max(1.0)).sqrt());
     record.k_hat = weights.k_hat;
     record.effective_sample_size = finite(ess);
     record.divergences = draws.dropped;
-    record.parameters = draws.summary().into_iter().map(independent).collect();
+    record.parameters = parameters.iter().map(independent).collect();
 }
 
 /// Independent draws have neither R-hat nor autocorrelation: chains alone can fail to converge.
-fn independent(row: hmcvi::bayes::fit::Row) -> FitRow {
-    let hmcvi::bayes::fit::Row { name, mean, sd, q05, q50, q95, mcse } = row;
+fn independent(row: &Row) -> FitRow {
+    let Row { name, mean, sd, q05, q50, q95, mcse } = row.clone();
     FitRow { name, mean, sd, q05, q50, q95, mcse: Some(mcse), rhat: None, ess_bulk: None, ess_tail: None }
 }
 

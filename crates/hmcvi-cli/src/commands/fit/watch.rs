@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use hmcvi::bayes::fit::{Progress, Stage};
+use hmcvi::bayes::fit::{EvidenceStage, Progress, Stage};
 use hmcvi_record::FitStage;
 
 use crate::Context;
@@ -18,6 +18,7 @@ pub(crate) struct Watch<'c> {
     spoken: Instant,
     /// Draws that each chain has done, and its divergences.
     chains: Vec<(usize, usize)>,
+    annealing: Option<EvidenceStage>,
 }
 
 /// Names of stages in records.
@@ -41,7 +42,7 @@ fn in_words(stage: Stage) -> &'static str {
 impl<'c> Watch<'c> {
     pub(crate) fn new(context: &'c Context) -> Self {
         let now = Instant::now();
-        Watch { context, stages: Vec::new(), begun: now, spoken: now, chains: Vec::new() }
+        Watch { context, stages: Vec::new(), begun: now, spoken: now, chains: Vec::new(), annealing: None }
     }
 
     /// Takes the redrawn line away; gives the stages with their traces.
@@ -76,9 +77,35 @@ impl<'c> Watch<'c> {
         self.goes_on()
     }
 
+    /// Shows how the log evidence is bracketed; returns whether it should go on.
+    pub(crate) fn evidence(&mut self, stage: EvidenceStage, share: f64) -> bool {
+        let what = match stage {
+            EvidenceStage::Importance => "importance sampling",
+            EvidenceStage::LongChain => "a long chain",
+            EvidenceStage::Tuning => "tuning annealing",
+            EvidenceStage::Lower => "annealing from the Gaussian",
+            EvidenceStage::Upper => "annealing from the posterior",
+        };
+        let begins = self.annealing.replace(stage) != Some(stage);
+        if begins {
+            self.begun = Instant::now();
+        }
+        let (done, of) = ((1000.0 * share) as usize, 1000);
+        let line = Line::with_bar(share)
+            .part(Rank::Vital, what)
+            .part(Rank::Vital, format!("{:.0}%", 100.0 * share))
+            .part(
+                Rank::Important,
+                if done > 0 { format!("left {}", self.left(done, of)) } else { String::new() },
+            );
+        self.show(&line, begins.then_some(what));
+        self.goes_on()
+    }
+
     /// Shows how chains of NUTS go on; says whether they should.
     pub(crate) fn nuts(&mut self, progress: &hmcvi_nuts::Progress, chains: usize) -> ControlFlow<()> {
-        let begins = self.chains.is_empty();
+        // Other chains may come after these.
+        let begins = self.chains.get(progress.chain).is_none_or(|before| before.0 > progress.done);
         if begins {
             (self.chains, self.begun) = (vec![(0, 0); chains], Instant::now());
         }
