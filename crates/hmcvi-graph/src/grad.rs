@@ -133,6 +133,7 @@ fn rule<'g>(y: Expr<'g>, i: usize, adjoint: Expr<'g>) -> Option<Expr<'g>> {
         }
         Op::Rowwise(op) => row_rule(&op, y, i, adjoint),
         Op::StopGradient => return None,
+        Op::Wide(_) => unreachable!("passes are made by compilers, after all derivatives"),
         Op::Input(_)
         | Op::Parameter(_)
         | Op::Gather { .. }

@@ -104,7 +104,44 @@ pub(crate) enum Op {
     ConcatCols,
     ConcatRows,
     Rowwise(RowOp),
+    /// Wide values and what becomes of them; only compilers make these. Its value is all results side by side.
+    Wide(Arc<WidePass>),
     StopGradient,
+}
+
+/// Values with many columns that are computed for a block of columns at a time, and the narrow results of all blocks.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct WidePass {
+    pub(crate) cols: usize,
+    /// Numbers, and operations whose values all have `cols` columns.
+    pub(crate) nodes: Vec<WideNode>,
+    pub(crate) results: Vec<WideResult>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct WideNode {
+    pub(crate) op: Op,
+    pub(crate) args: Vec<WideArg>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum WideArg {
+    /// An argument of the pass.
+    Outer(usize),
+    /// A value of the pass.
+    Inner(usize),
+}
+
+/// A sum over the columns of a value of a pass: a product, a sum of all or of segments.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct WideResult {
+    pub(crate) op: Op,
+    pub(crate) of: usize,
+    /// The right operand of a product.
+    pub(crate) operand: Option<WideArg>,
+    /// Its columns among those of all results.
+    pub(crate) first: usize,
+    pub(crate) cols: usize,
 }
 
 impl Op {
@@ -132,6 +169,7 @@ impl Op {
             Op::ConcatCols => "concat_cols",
             Op::ConcatRows => "concat_rows",
             Op::Rowwise(op) => op.name(),
+            Op::Wide(_) => "wide_pass",
             Op::StopGradient => "stop_gradient",
         }
     }

@@ -63,7 +63,7 @@ impl<T: Real> Run<'_, T> {
         unsafe {
             let value = match source {
                 Source::Row(view) => {
-                    let from = self.memory.first(self.frame, view);
+                    let from = self.memory.first(self.frame, view).add(self.frame.first_col);
                     for r in 0..code.block_rows {
                         copy(code.cols, from, to.add(r * code.cols));
                     }
@@ -168,7 +168,10 @@ impl<T: Real> Run<'_, T> {
                 let from = from.add(r * cols);
                 match sink {
                     Sink::Store(_, view) => copy(cols, from, self.at(view, row + r)),
-                    Sink::SumCols(_, view) => *self.at(view, row + r) = sum(cols, from),
+                    Sink::SumCols(_, view) => {
+                        let (to, sum) = (self.at(view, row + r), sum(cols, from));
+                        *to = if self.frame.first_block { sum } else { *to + sum };
+                    }
                     Sink::LogSumExp(_, view) => *self.at(view, row + r) = log_sum_exp(cols, from),
                     Sink::SumRows(_, view) => {
                         self.add_row(from, self.memory.first(self.frame, view), row + r == 0, false);

@@ -191,11 +191,16 @@ unsafe fn block_of<T: Real, S: Simd>(
     cases!(1 2 3 4 5 6)
 }
 
-/// `c = a · b` for `rows` rows, with `b` packed by [`pack`].
+/// `c (+)= a · b` for `rows` rows, with `b` packed by [`pack`], or some of its rows or panels.
 pub struct Product<T> {
     pub(super) rows: usize,
     pub(super) depth: usize,
     pub(super) cols: usize,
+    /// Rows of the whole operand, and the first one to be used.
+    pub(super) packed_depth: usize,
+    pub(super) first: usize,
+    /// Add to what is there instead of overwriting it.
+    pub(super) add: bool,
     pub(super) a: *const T,
     pub(super) a_stride: usize,
     pub(super) packed: *const T,
@@ -216,7 +221,7 @@ impl<T: Real> WithSimd for Product<T> {
             while col < self.cols {
                 let width = panel_width(lanes, self.cols, col);
                 // The next panel comes from afar: fetch a share of it behind every block.
-                let next = self.packed.wrapping_add(self.depth * (col + width) + p * width);
+                let next = self.packed.wrapping_add(self.packed_depth * (col + width) + (self.first + p) * width);
                 let share = (depth * width * size_of::<T>()).div_ceil(64 * self.rows.div_ceil(BLOCK_ROWS));
                 for (i, row) in (0..self.rows).step_by(BLOCK_ROWS).enumerate() {
                     let rows = BLOCK_ROWS.min(self.rows - row);
@@ -228,10 +233,10 @@ impl<T: Real> WithSimd for Product<T> {
                             at: self.c.add(row * self.c_stride + col),
                             stride: self.c_stride,
                             width: width.min(self.cols - col),
-                            add: p > 0,
+                            add: self.add || p > 0,
                         };
                         let a = self.a.add(row * self.a_stride + p);
-                        let b = self.packed.add(self.depth * col + p * width);
+                        let b = self.packed.add(self.packed_depth * col + (self.first + p) * width);
                         block_of(simd, (rows, width / lanes), depth, a, (self.a_stride, 1), b, results);
                     }
                 }

@@ -85,7 +85,8 @@ unsafe impl<T: Real> Send for Memory<T> {}
 // SAFETY: as above.
 unsafe impl<T: Real> Sync for Memory<T> {}
 
-/// Which rows a worker is at: a tile of a shard, or none in fixed stages.
+/// Which rows a worker is at: a tile of a shard, or none in fixed stages; and which columns of wide values.
+#[derive(Clone, Copy)]
 pub(super) struct Frame<T> {
     /// The worker's tile memory, with the place of each of its buffers.
     pub(super) tile: *mut T,
@@ -94,16 +95,29 @@ pub(super) struct Frame<T> {
     pub(super) tile_rows: usize,
     /// First row of the tile in the batch.
     pub(super) first_row: usize,
+    /// First column of a block of columns.
+    pub(super) first_col: usize,
     pub(super) shard: usize,
     /// The first tile of a shard overwrites the shard's sums.
     pub(super) first_tile: bool,
+    /// The first block of columns overwrites sums over columns.
+    pub(super) first_block: bool,
 }
 
 impl<T: Real> Frame<T> {
     /// For stages on fixed values.
     pub(super) fn fixed() -> Self {
         let (tile, tile_offsets) = (std::ptr::null_mut(), std::ptr::null());
-        Frame { tile, tile_offsets, tile_rows: 0, first_row: 0, shard: 0, first_tile: true }
+        Frame {
+            tile,
+            tile_offsets,
+            tile_rows: 0,
+            first_row: 0,
+            first_col: 0,
+            shard: 0,
+            first_tile: true,
+            first_block: true,
+        }
     }
 }
 

@@ -15,6 +15,7 @@ mod pool;
 mod prepare;
 mod rowwise;
 mod steps;
+mod wide;
 
 use std::sync::Arc;
 
@@ -24,7 +25,7 @@ use self::arena::Arena;
 use self::code::Code;
 use self::memory::{Frame, Memory};
 use self::pool::Pool;
-use self::prepare::{PackTask, Prepared, Wave, prepare, sums_scratch};
+use self::prepare::{Codes, PackTask, Prepared, Wave, prepare, sums_scratch};
 use self::steps::{Engine, Worker};
 use crate::data::DataSet;
 use crate::error::RunError;
@@ -367,7 +368,7 @@ impl<T: Real> Executable<T> {
         self.pool.run(tasks.len(), &|task, _| engine.pack(stage, &tasks[task], packed));
     }
 
-    fn row_stage(&self, workers: &Workers<T>, stage: &RowStage, codes: &[Option<Code>], packed: &[usize]) {
+    fn row_stage(&self, workers: &Workers<T>, stage: &RowStage, codes: &[Codes], packed: &[usize]) {
         let (engine, targets) = (&self.engine, &self.plan.targets);
         let (tile_rows, capacity) = (self.options.tile_rows, self.tile_capacity);
         let (rows, shards) = (engine.memory.batch, engine.memory.shards);
@@ -389,8 +390,10 @@ impl<T: Real> Executable<T> {
                     tile_offsets: stage.offsets.as_ptr(),
                     tile_rows: capacity,
                     first_row: cut(tile),
+                    first_col: 0,
                     shard,
                     first_tile: tile == 0,
+                    first_block: true,
                 };
                 engine.tile(stage, codes, packed, &frame, cut(tile + 1) - cut(tile), worker);
             }

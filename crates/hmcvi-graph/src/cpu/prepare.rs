@@ -5,14 +5,17 @@ use std::ops::Range;
 use super::code::Code;
 use super::matmul;
 use crate::op::Transpose;
-use crate::plan::{Base, Plan, Stage, Step, View};
+use crate::plan::{Base, Plan, Stage, Step, View, WideStep};
 use crate::shape::Rows;
 
 /// A stage with its groups prepared and its parallel work cut into tasks.
 pub(super) enum Prepared {
     Fixed(Vec<Wave>),
-    Rows { codes: Vec<Option<Code>>, packs: Vec<PackTask>, packed: Vec<usize> },
+    Rows { codes: Vec<Codes>, packs: Vec<PackTask>, packed: Vec<usize> },
 }
+
+/// The group of a step, or those for a whole block of columns and for the last one.
+pub(super) type Codes = [Option<Code>; 2];
 
 pub(super) struct Wave {
     /// Whether there is enough to do for several threads.
@@ -35,7 +38,7 @@ impl Prepared {
     pub(super) fn codes(&self) -> Box<dyn Iterator<Item = &Code> + '_> {
         match self {
             Prepared::Fixed(waves) => Box::new(waves.iter().flat_map(|w| w.codes.iter().flatten())),
-            Prepared::Rows { codes, .. } => Box::new(codes.iter().flatten()),
+            Prepared::Rows { codes, .. } => Box::new(codes.iter().flatten().flatten()),
         }
     }
 }
@@ -86,7 +89,17 @@ pub(super) fn prepare(plan: &Plan, stage: &Stage, lanes: usize) -> Prepared {
                 Base::Output(i) => (1 + i, 0),
                 _ => (usize::MAX, 0),
             };
-            let codes = rows.steps.iter().map(|step| code(step, &address)).collect();
+            let block = |steps: &[WideStep]| {
+                steps.iter().find_map(|step| match step {
+                    WideStep::Group(group) => Some(Code::new(group, &address)),
+                    _ => None,
+                })
+            };
+            let codes = rows.steps.iter().map(|step| match step {
+                Step::Wide(wide) => wide.parts().map(block),
+                step => [code(step, &address), None],
+            });
+            let codes = codes.collect();
             let mut packed = vec![0];
             let mut packs = Vec::new();
             for (i, pack) in rows.packs.iter().enumerate() {

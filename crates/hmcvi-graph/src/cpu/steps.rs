@@ -8,7 +8,7 @@ use super::arena::Arena;
 use super::code::Code;
 use super::matmul::{Accumulate, Product, SumTerm};
 use super::memory::{Frame, Memory};
-use super::prepare::PackTask;
+use super::prepare::{Codes, PackTask};
 use super::{group, rowwise};
 use crate::op::Transpose;
 use crate::plan::{Pack, RowStage, Rowwise, Step, View};
@@ -51,7 +51,7 @@ impl<T: Real> Engine<T> {
     pub(super) fn tile(
         &self,
         stage: &RowStage,
-        codes: &[Option<Code>],
+        codes: &[Codes],
         packed: &[usize],
         frame: &Frame<T>,
         rows: usize,
@@ -59,7 +59,7 @@ impl<T: Real> Engine<T> {
     ) {
         for (step, code) in stage.steps.iter().zip(codes) {
             match (step, code) {
-                (Step::Group(_), Some(code)) => self.group(code, frame, 0..rows, worker),
+                (Step::Group(_), [Some(code), _]) => self.group(code, frame, 0..rows, worker),
                 (&Step::Product { a, pack, out }, _) => {
                     let Pack { depth, cols, .. } = stage.packs[pack];
                     // SAFETY: the views have `rows` rows in this tile, and the operand was packed.
@@ -68,6 +68,9 @@ impl<T: Real> Engine<T> {
                             rows,
                             depth,
                             cols,
+                            packed_depth: depth,
+                            first: 0,
+                            add: false,
                             a: self.memory.row(frame, a, 0),
                             a_stride: a.stride,
                             packed: self.memory.packed.add(packed[pack]),
@@ -78,6 +81,7 @@ impl<T: Real> Engine<T> {
                     T::run_product(self.arch, product);
                 }
                 (Step::Rowwise(step), _) => self.rowwise(step, frame, rows),
+                (Step::Wide(wide), codes) => self.wide(stage, wide, codes, packed, frame, rows, worker),
                 (Step::Accumulate { into, cols, terms }, _) => {
                     worker.terms.clear();
                     // SAFETY: the views have `rows` rows in this tile.
@@ -115,7 +119,7 @@ impl<T: Real> Engine<T> {
         T::run_group(self.arch, group::Run { code, memory, frame, rows, scratch, pointers });
     }
 
-    fn rowwise(&self, step: &Rowwise, frame: &Frame<T>, rows: usize) {
+    pub(super) fn rowwise(&self, step: &Rowwise, frame: &Frame<T>, rows: usize) {
         T::run_rowwise(self.arch, rowwise::Run { step, memory: &self.memory, frame, rows });
     }
 
@@ -146,7 +150,12 @@ impl<T: Real> Engine<T> {
             T::pack(self.lanes, right, stride, [depth, cols], 0..cols, scratch);
             let (a_stride, c_stride) = (a.stride, out.stride);
             let (rows, packed) = (a_size[0], scratch);
-            T::run_product(self.arch, Product { rows, depth, cols, a: left, a_stride, packed, c, c_stride });
+            let (packed_depth, first, add) = (depth, 0, false);
+            let a = left;
+            T::run_product(
+                self.arch,
+                Product { rows, depth, cols, packed_depth, first, add, a, a_stride, packed, c, c_stride },
+            );
         }
     }
 }

@@ -225,12 +225,12 @@ impl<'a> Emitter<'a> {
         &self.analysis.nodes[id as usize]
     }
 
-    fn shape(&self, id: NodeId) -> Shape {
+    pub(super) fn shape(&self, id: NodeId) -> Shape {
         self.node(id).shape
     }
 
     /// A new buffer for a value.
-    fn buffer(&mut self, shape: Shape) -> View {
+    pub(super) fn buffer(&mut self, shape: Shape) -> View {
         let (buffers, size, base): (_, _, fn(usize) -> Base) = if shape.is_batch() {
             (&mut self.tile_buffers, shape.cols, Base::Tile)
         } else {
@@ -315,6 +315,10 @@ impl<'a> Emitter<'a> {
                     let step = self.rowwise(id, op);
                     steps.push(((part(Shape::SCALAR), 0), step));
                 }
+                Op::Wide(pass) => {
+                    let step = self.wide(id, pass);
+                    steps.push(((part(Shape::SCALAR), 0), step));
+                }
                 other => unreachable!("{} is neither element-wise nor heavy", other.name()),
             }
         }
@@ -339,7 +343,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Gives a value a buffer.
-    fn keep(&mut self, id: NodeId) -> View {
+    pub(super) fn keep(&mut self, id: NodeId) -> View {
         let view = self.buffer(self.shape(id));
         self.set_view(id, view);
         view
@@ -375,7 +379,7 @@ impl<'a> Emitter<'a> {
         Step::Rowwise(Rowwise { op: op.clone(), rows: node.shape.rows, args, out })
     }
 
-    fn pack(&mut self, id: NodeId, transposed: bool) -> usize {
+    pub(super) fn pack(&mut self, id: NodeId, transposed: bool) -> usize {
         if let Some(&known) = self.pack_of.get(&(id, transposed)) {
             return known;
         }

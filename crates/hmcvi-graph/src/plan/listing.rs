@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Base, Block, Group, Instruction, Plan, Program, Sink, Source, Stage, Step, View};
+use super::{Base, Block, Group, Instruction, Pack, Plan, Program, Sink, Source, Stage, Step, View, Wide, WideStep};
 use crate::op::{Draw, Transpose, Unary};
 use crate::shape::Shape;
 
@@ -53,6 +53,10 @@ impl Program {
                             Step::Rowwise(step) => {
                                 cost.element_ops_per_row += step.op.operations(step.args[0].1) as u64;
                             }
+                            Step::Wide(wide) => {
+                                cost.product_flop_per_row += wide_flop(wide, &rows.packs);
+                                cost.element_ops_per_row += wide_ops(wide);
+                            }
                             Step::FixedProduct { .. } => {}
                         }
                     }
@@ -67,6 +71,27 @@ impl Program {
 fn ops(group: &Group) -> usize {
     let reductions = group.sinks.iter().filter(|s| !matches!(s, Sink::Store(..))).count();
     (group.instructions.len() + reductions) * group.shape.cols
+}
+
+/// Floating-point operations of the products of all blocks.
+fn wide_flop(wide: &Wide, packs: &[Pack]) -> u64 {
+    let of = |step: &WideStep| match step {
+        WideStep::Spread { pack, .. } | WideStep::Collect { pack, .. } => {
+            2 * (packs[*pack].depth * packs[*pack].cols) as u64
+        }
+        _ => 0,
+    };
+    wide.whole.iter().map(of).sum()
+}
+
+/// Element-wise operations of all blocks.
+fn wide_ops(wide: &Wide) -> u64 {
+    let of = |step: &WideStep| match step {
+        WideStep::Group(group) => ops(group) / group.shape.cols * wide.cols,
+        WideStep::Gather { list, .. } | WideStep::Segment { list, .. } => list.len(),
+        _ => 0,
+    };
+    wide.whole.iter().map(of).sum::<usize>() as u64
 }
 
 impl fmt::Display for Program {
@@ -174,7 +199,33 @@ fn write_step(f: &mut fmt::Formatter<'_>, plan: &Plan, step: &Step, packs: &[[us
             writeln!(f, "  {out} = {}({})   [{}, {cols}]", step.op.name(), args.join(", "), step.rows)
         }
         Step::Group(group) => write_group(f, plan, group),
+        Step::Wide(wide) => write_wide(f, plan, wide, packs),
     }
+}
+
+fn write_wide(f: &mut fmt::Formatter<'_>, plan: &Plan, wide: &Wide, packs: &[[usize; 2]]) -> fmt::Result {
+    let Wide { cols, block, .. } = *wide;
+    writeln!(f, "  pass over {cols} columns, {block} at a time")?;
+    for step in &wide.whole {
+        match step {
+            WideStep::Spread { a, pack, out } => {
+                let depth = packs[*pack][0];
+                writeln!(f, "  {} = {} · pack {pack}   [N, {depth}]·[{depth}, {block}]", name(plan, *out), name(plan, *a))?;
+            }
+            WideStep::Collect { a, pack, out } => {
+                let cols = packs[*pack][1];
+                writeln!(f, "  {} += {} · pack {pack}   [N, {block}]·[{block}, {cols}]", name(plan, *out), name(plan, *a))?;
+            }
+            WideStep::Gather { from, out, .. } => {
+                writeln!(f, "  {} = gather_cols({})", name(plan, *out), name(plan, from.0))?;
+            }
+            WideStep::Segment { a, out, .. } => {
+                writeln!(f, "  {} += segment_sum_cols({})", name(plan, out.0), name(plan, *a))?;
+            }
+            WideStep::Group(group) => write_group(f, plan, group)?,
+        }
+    }
+    writeln!(f, "  end of the pass")
 }
 
 fn write_group(f: &mut fmt::Formatter<'_>, plan: &Plan, group: &Group) -> fmt::Result {

@@ -1,9 +1,11 @@
 //! Compile expressions into stages of steps that any device can run.
 //!
-//! The passes, in order: [`stages`] finds what is needed and cuts it into stages, [`fuse`] decides
-//! which values are kept in memory and which element-wise operations run together, [`emit`] writes
-//! the steps of a stage, and [`buffers`] gives every kept value its place.
+//! The passes, in order: [`stages`] finds what is needed, [`wide`] takes values of many columns out of memory, [`stages`]
+//! cuts what is left into stages, [`fuse`] decides which values are kept in memory and which element-wise operations
+//! run together, [`emit`] (and [`blocks`], for blocks of columns) writes the steps of a stage, and [`buffers`] gives
+//! every kept value its place.
 
+mod blocks;
 mod buffers;
 mod dot;
 mod emit;
@@ -11,6 +13,7 @@ mod fuse;
 mod group;
 mod listing;
 mod stages;
+mod wide;
 
 pub use listing::Cost;
 
@@ -21,7 +24,7 @@ use crate::error::CompileError;
 use crate::expr::Expr;
 use crate::graph::{Graph, Node, NodeId};
 use crate::op::{Binary, Draw, Op, Transpose, Unary};
-use crate::rowwise::RowOp;
+use crate::rowwise::{Columns, RowOp};
 use crate::shape::{Rows, Shape};
 
 /// What a program computes, before it is compiled. Made by [`Graph::program`].
@@ -244,12 +247,47 @@ pub(crate) enum Step {
         out: View,
     },
     Rowwise(Rowwise),
+    Wide(Wide),
     /// Adds `Σ ± aᵀb` to rows of a target.
     Accumulate {
         into: Block,
         cols: usize,
         terms: Vec<Term>,
     },
+}
+
+/// Values of many columns, computed for one block of columns after the other, and sums over all of them.
+pub(crate) struct Wide {
+    pub(crate) cols: usize,
+    /// Columns of a block.
+    pub(crate) block: usize,
+    /// What is done for a block, and for the last one where it is shorter.
+    pub(crate) whole: Vec<WideStep>,
+    pub(crate) rest: Vec<WideStep>,
+    /// What is read, and what is written: the results and the memory of a block.
+    pub(crate) reads: Vec<View>,
+    pub(crate) writes: Vec<View>,
+}
+
+/// A step for a block of columns. Views of blocks have a column for each of its columns; rows and lists of columns are
+/// those of all columns and are read from the block's first one on.
+pub(crate) enum WideStep {
+    /// `out = a · pack`, of the block's columns of the pack.
+    Spread { a: View, pack: usize, out: View },
+    /// Columns of `from`, with so many columns, by the block's part of a list.
+    Gather { from: (View, usize), list: Columns, out: View },
+    Group(Group),
+    /// Adds `a · pack` to `out`, of the block's rows of the pack.
+    Collect { a: View, pack: usize, out: View },
+    /// Adds the columns of `a` to those of `out`, which has so many, by the block's part of a list.
+    Segment { a: View, list: Columns, out: (View, usize) },
+}
+
+impl Wide {
+    /// The steps for a whole block or the last one, for each block.
+    pub(crate) fn parts(&self) -> [&[WideStep]; 2] {
+        [&self.whole, &self.rest]
+    }
 }
 
 /// A function of whole rows: its arguments and its result, each with its columns. Rows of an argument with stride 0 are
@@ -380,6 +418,7 @@ impl Step {
             Step::FixedProduct { a, b, .. } => vec![a.0, b.0],
             Step::Rowwise(step) => step.args.iter().map(|(view, _)| *view).collect(),
             Step::Accumulate { terms, .. } => terms.iter().flat_map(|t| [t.a, t.b]).collect(),
+            Step::Wide(wide) => wide.reads.clone(),
         }
     }
 
@@ -389,6 +428,7 @@ impl Step {
             Step::Group(g) => g.sinks.iter().filter_map(|s| s.view()).collect(),
             Step::Product { out, .. } | Step::FixedProduct { out, .. } => vec![*out],
             Step::Rowwise(step) => vec![step.out.0],
+            Step::Wide(wide) => wide.writes.clone(),
             Step::Accumulate { .. } => Vec::new(),
         }
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::buffers;
 use super::emit::{self, Emitter};
-use super::{Named, Plan, Root, RowStage, Stage, Target};
+use super::{Named, Plan, Root, RowStage, Stage, Target, wide};
 use crate::graph::{Node, NodeId};
 use crate::op::{Binary, Op, Transpose, Unary};
 use crate::shape::Shape;
@@ -69,6 +69,7 @@ pub(super) fn is_given(op: &Op) -> bool {
 /// Plans a program for some roots.
 pub(super) fn plan(nodes: &[Node], constants: Vec<Arc<[f64]>>, roots: &[Root]) -> Plan {
     let (nodes, roots) = compact(nodes, roots);
+    let (nodes, roots) = wide::gather(nodes, roots);
     let analysis = analyse(nodes, &roots);
     let mut emitter = Emitter::new(&analysis, &roots);
     let last = analysis.last;
