@@ -7,6 +7,7 @@
 //! The threshold and the number of terms are `S`, 4 in f32 and 8 in f64. The first term left out is then at most 3e-8
 //! and 1e-14 of the result, for low orders 7e-9 and 2e-16. Largest errors are measured in `tests/gamma.rs`.
 
+use crate::double;
 use crate::real::{Real, polynomial};
 
 /// Bernoulli numbers `B₂, B₄, …, B₁₆`.
@@ -30,8 +31,8 @@ pub(crate) fn lgamma_f64(x: f64) -> f64 {
     let is_small = x < 8.0;
     let (product, _) = rising::<f64, 8>(x);
     let z = if is_small { x + 8.0 } else { x };
-    let y = stirling::<f64, 8>(z, z.ln());
-    unless_negative(x, y - if is_small { product.ln() } else { 0.0 })
+    let y = stirling::<f64, 8>(z, double::log(z));
+    unless_negative(x, y - if is_small { double::log(product) } else { 0.0 })
 }
 
 /// `log Γ(x)` in f32, with relative accuracy at its zeros, too: below 4.5 the recurrence leads to a fit around 2.

@@ -68,11 +68,14 @@ impl Graph {
     /// For every id from `first` to `last`: does it depend on one of `wrt`?
     fn reaches(&self, first: NodeId, last: NodeId, wrt: &[Expr<'_>]) -> Vec<bool> {
         let mut reaches = vec![false; (last.max(first) - first + 1) as usize];
+        for variable in wrt.iter().filter(|w| w.id <= last) {
+            reaches[(variable.id - first) as usize] = true;
+        }
         for id in first..=last {
-            let is_wrt = wrt.iter().any(|w| w.id == id);
-            let args = self.node(id).args;
-            let by_args = args.iter().any(|&a| a >= first && reaches[(a - first) as usize]);
-            reaches[(id - first) as usize] = is_wrt || by_args;
+            let by_args = |args: &[NodeId]| args.iter().any(|&a| a >= first && reaches[(a - first) as usize]);
+            if self.with_args(id, by_args) {
+                reaches[(id - first) as usize] = true;
+            }
         }
         reaches
     }

@@ -249,6 +249,11 @@ impl Graph {
         self.inner.borrow().nodes[id as usize].clone()
     }
 
+    /// Looks at the arguments of a node without a copy of it.
+    pub(crate) fn with_args<R>(&self, id: NodeId, look: impl FnOnce(&[NodeId]) -> R) -> R {
+        look(&self.inner.borrow().nodes[id as usize].args)
+    }
+
     pub(crate) fn shape(&self, id: NodeId) -> Shape {
         self.inner.borrow().nodes[id as usize].shape
     }

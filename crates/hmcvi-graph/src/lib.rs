@@ -59,6 +59,7 @@ mod cpu;
 #[allow(unsafe_code, reason = "the driver is called through its C interface")]
 pub mod cuda;
 mod data;
+mod double;
 mod elementary;
 mod error;
 mod expr;

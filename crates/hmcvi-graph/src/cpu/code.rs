@@ -1,5 +1,7 @@
 //! Prepare a group of element-wise instructions for the CPU: give every value its place.
 
+use std::collections::HashMap;
+
 use super::elements::WIDTH;
 use crate::plan::{Group, Instruction, Sink, Source, Value, View};
 use crate::shape::Rows;
@@ -59,9 +61,13 @@ impl Code {
         }
     }
 
-    /// Values of scratch memory that the group needs.
-    pub(super) fn scratch(&self) -> usize {
-        self.registers * self.register_len()
+    /// Values of scratch memory that the group needs for so many rows of a tile.
+    pub(super) fn scratch(&self, tile_rows: usize) -> usize {
+        let most = match self.rows {
+            Rows::Batch => tile_rows,
+            Rows::Fixed(rows) => rows,
+        };
+        self.registers * self.register_len(most)
     }
 
     /// Number of values, each of which needs a pointer.
@@ -74,8 +80,9 @@ impl Code {
         !self.sinks.iter().any(|s| matches!(s, Sink::SumRows(..)))
     }
 
-    pub(super) fn register_len(&self) -> usize {
-        (self.block_rows * self.cols).next_multiple_of(WIDTH)
+    /// Values of a register when there are so many rows.
+    pub(super) fn register_len(&self, rows: usize) -> usize {
+        (self.block_rows.min(rows) * self.cols).next_multiple_of(WIDTH)
     }
 }
 
@@ -129,11 +136,17 @@ impl<'g> Values<'g> {
     /// same for all blocks and those that each block fetches.
     fn read_in_place(&mut self, address: &Address<'_>) -> (Sources, Sources) {
         let (mut once, mut fetched) = (Vec::new(), Vec::new());
+        let mut written: HashMap<(usize, usize), Vec<Value>> = HashMap::new();
+        for sink in &self.group.sinks {
+            if let Sink::Store(value, to) = *sink {
+                written.entry(address(to)).or_default().push(value);
+            }
+        }
         for (value, &source) in self.group.sources.iter().enumerate() {
             match source {
                 Source::Full(view)
                     if view.stride == self.group.shape.cols
-                        && !self.is_overwritten(view, self.last_use[value], address) =>
+                        && !self.is_overwritten(written.get(&address(view)), self.last_use[value]) =>
                 {
                     self.places[value] = Some(Place::Memory(view));
                 }
@@ -146,15 +159,11 @@ impl<'g> Values<'g> {
         (once, fetched)
     }
 
-    /// Whether a result is written to a view's memory before an instruction reads it there.
-    fn is_overwritten(&self, view: View, read: usize, address: &Address<'_>) -> bool {
+    /// Whether one of the values that are written to some memory is there before an instruction reads what was there.
+    fn is_overwritten(&self, written: Option<&Vec<Value>>, read: usize) -> bool {
         let (first_result, end) = (self.group.sources.len(), self.group.instructions.len());
-        self.group.sinks.iter().any(|sink| match *sink {
-            Sink::Store(value, to) if address(to) == address(view) => {
-                value < first_result || read == end || value - first_result < read
-            }
-            _ => false,
-        })
+        let before = |value: &Value| *value < first_result || read == end || value - first_result < read;
+        written.is_some_and(|values| values.iter().any(before))
     }
 
     /// Gives registers to all other values, to the unchanging ones first and to the others for as long

@@ -27,10 +27,11 @@ impl<T: Real> WithSimd for Run<'_, T> {
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, _: S) {
         let code = self.code;
+        let register_len = code.register_len(self.rows.len());
         for (value, place) in code.places.iter().enumerate() {
             if let Place::Register(r) = place {
                 // SAFETY: the scratch has room for all registers of the code.
-                self.pointers[value] = unsafe { self.scratch.add(r * code.register_len()) };
+                self.pointers[value] = unsafe { self.scratch.add(r * register_len) };
             }
         }
         for &(value, source) in &code.once {
@@ -58,13 +59,14 @@ impl<T: Real> Run<'_, T> {
     #[inline(always)]
     unsafe fn fill_once(&mut self, value: Value, source: Source) {
         let (to, code) = (self.pointers[value], self.code);
-        let len = code.block_rows * code.cols;
+        let rows = code.block_rows.min(self.rows.len());
+        let len = rows * code.cols;
         // SAFETY: the caller vouches for room and for the views.
         unsafe {
             let value = match source {
                 Source::Row(view) => {
                     let from = self.memory.first(self.frame, view).add(self.frame.first_col);
-                    for r in 0..code.block_rows {
+                    for r in 0..rows {
                         copy(code.cols, from, to.add(r * code.cols));
                     }
                     return;

@@ -143,24 +143,69 @@ unsafe fn block<T: Real, S: Simd, const M: usize, const N: usize>(
         }
     }
     for (i, sums) in sums.iter().enumerate() {
-        // SAFETY: row i of the results has `width` values; narrow ones go through `spill`, which is
-        // larger than two vectors of any instruction set.
+        // SAFETY: row i of the results has `width` values.
+        unsafe { put::<T, S, N>(simd, results.at.add(i * results.stride), results, sums) };
+    }
+}
+
+/// Stores vectors of sums to a row of results, of which as many as are `width` values exist.
+#[inline(always)]
+unsafe fn put<T: Real, S: Simd, const N: usize>(
+    simd: S,
+    row: *mut T,
+    results: &Results<T>,
+    sums: &[T::Vector<S>; N],
+) {
+    let lanes = T::vector_lanes::<S>();
+    // SAFETY: the caller vouches for `width` values; narrow rows go through `spill`, which is larger than two vectors
+    // of any instruction set.
+    unsafe {
+        let mut spill = [T::default(); 64];
+        let narrow = results.width < N * lanes;
+        let to = if narrow { spill.as_mut_ptr() } else { row };
+        if narrow && results.add {
+            std::ptr::copy_nonoverlapping(row, to, results.width);
+        }
+        for (j, &sum) in sums.iter().enumerate() {
+            let to = to.add(j * lanes);
+            store::<T, S>(to, if results.add { T::vector_add(simd, load::<T, S>(to), sum) } else { sum });
+        }
+        if narrow {
+            std::ptr::copy_nonoverlapping(to, row, results.width);
+        }
+    }
+}
+
+/// One row by `P` neighbouring panels of two vectors, `apart` values from each other: enough sums side by side that the
+/// processor need not wait for one before it begins the next. Each sum is the chain that [`block`] computes.
+#[inline(always)]
+unsafe fn row_by_panels<T: Real, S: Simd, const P: usize>(
+    simd: S,
+    depth: usize,
+    a: *const T,
+    b: *const T,
+    apart: usize,
+    mut results: Results<T>,
+    cols: usize,
+) {
+    let lanes = T::vector_lanes::<S>();
+    let mut sums = [[T::splat(simd, T::default()); 2]; P];
+    for p in 0..depth {
+        // SAFETY: the caller vouches for every p < depth of the row and of the panels.
         unsafe {
-            let row = results.at.add(i * results.stride);
-            let mut spill = [T::default(); 64];
-            let narrow = results.width < N * lanes;
-            let to = if narrow { spill.as_mut_ptr() } else { row };
-            if narrow && results.add {
-                std::ptr::copy_nonoverlapping(row, to, results.width);
-            }
-            for (j, &sum) in sums.iter().enumerate() {
-                let to = to.add(j * lanes);
-                store::<T, S>(to, if results.add { T::vector_add(simd, load::<T, S>(to), sum) } else { sum });
-            }
-            if narrow {
-                std::ptr::copy_nonoverlapping(to, row, results.width);
+            let left = T::splat(simd, *a.add(p));
+            for (i, sums) in sums.iter_mut().enumerate() {
+                let right = b.add(i * apart + p * 2 * lanes);
+                for (j, sum) in sums.iter_mut().enumerate() {
+                    *sum = T::vector_fma(simd, left, load::<T, S>(right.add(j * lanes)), *sum);
+                }
             }
         }
+    }
+    for (i, sums) in sums.iter().enumerate() {
+        results.width = (2 * lanes).min(cols - i * 2 * lanes);
+        // SAFETY: the results have `cols` values, more than the panels before this one.
+        unsafe { put::<T, S, 2>(simd, results.at.add(i * 2 * lanes), &results, sums) };
     }
 }
 
@@ -208,6 +253,34 @@ pub struct Product<T> {
     pub(super) c_stride: usize,
 }
 
+impl<T: Real> Product<T> {
+    /// Multiplies a single row by some of the operand's rows, several panels at a time; returns the first column that
+    /// is left.
+    #[inline(always)]
+    unsafe fn row<S: Simd>(&self, simd: S, p: usize, depth: usize) -> usize {
+        let lanes = T::vector_lanes::<S>();
+        let (two, apart) = (2 * lanes, 2 * lanes * self.packed_depth);
+        let mut col = 0;
+        loop {
+            // Panels that are two vectors wide.
+            let panels = (self.cols - col + lanes - 1) / two;
+            let cols = self.cols - col;
+            // SAFETY: whoever built the product vouches for its operands; these panels and columns exist.
+            unsafe {
+                let a = self.a.add(p);
+                let b = self.packed.add(self.packed_depth * col + (self.first + p) * two);
+                let results = Results { at: self.c.add(col), stride: 0, width: two, add: self.add || p > 0 };
+                match panels {
+                    0 | 1 => return col,
+                    2 | 3 => row_by_panels::<T, S, 2>(simd, depth, a, b, apart, results, cols),
+                    _ => row_by_panels::<T, S, 4>(simd, depth, a, b, apart, results, cols),
+                }
+            }
+            col = (col + if panels < 4 { 2 } else { 4 } * two).min(self.cols);
+        }
+    }
+}
+
 impl<T: Real> WithSimd for Product<T> {
     type Output = ();
 
@@ -217,7 +290,8 @@ impl<T: Real> WithSimd for Product<T> {
         let chunk = self.depth.div_ceil(self.depth.div_ceil(DEPTH));
         for p in (0..self.depth).step_by(chunk) {
             let depth = chunk.min(self.depth - p);
-            let mut col = 0;
+            // SAFETY: as below.
+            let mut col = if self.rows == 1 { unsafe { self.row(simd, p, depth) } } else { 0 };
             while col < self.cols {
                 let width = panel_width(lanes, self.cols, col);
                 // The next panel comes from afar: fetch a share of it behind every block.

@@ -146,16 +146,17 @@ impl Room {
     fn new(plan: &Plan, options: &CpuOptions, stages: &[Prepared], lanes: usize) -> Self {
         let codes = || stages.iter().flat_map(Prepared::codes);
         let most = |f: &dyn Fn(&Code) -> usize| codes().map(f).max().unwrap_or(0);
-        let steps = || {
+        let of_stages = || {
             plan.stages.iter().flat_map(|stage| match stage {
                 Stage::Fixed { waves } => waves.iter().flatten().collect::<Vec<_>>(),
                 Stage::Rows(rows) => rows.steps.iter().collect(),
             })
         };
+        let steps = || of_stages().chain(plan.once.iter().flatten());
         let terms = steps().map(|s| if let Step::Accumulate { terms, .. } = s { terms.len() } else { 1 });
         let width = plan.stages.iter().map(Stage::width).max().unwrap_or(0);
         let packed = stages.iter().map(|s| match s {
-            Prepared::Rows { packed, .. } => packed.last().copied().unwrap_or(0),
+            Prepared::Rows { packed_len, .. } => *packed_len,
             Prepared::Fixed(_) => 0,
         });
         let output_len = |o: &Named| match o.shape.rows {
@@ -164,7 +165,7 @@ impl Room {
         };
         Room {
             tile: width * options.tile_rows.min(options.rows),
-            scratch: most(&Code::scratch),
+            scratch: most(&|code| code.scratch(options.tile_rows.min(options.rows))),
             sums: steps().map(|step| sums_scratch(step, lanes)).max().unwrap_or(0),
             pointers: most(&Code::values),
             terms: terms.max().unwrap_or(1),
@@ -199,7 +200,7 @@ impl Program {
     /// Bytes of working memory that [`Program::on_cpu`] takes with these settings.
     pub fn cpu_bytes<T: Real>(&self, options: CpuOptions) -> usize {
         let (options, lanes) = (options.settled(), T::lanes(Arch::new()));
-        let stages: Vec<Prepared> = self.plan.stages.iter().map(|s| prepare(&self.plan, s, lanes)).collect();
+        let stages = prepare(&self.plan, lanes);
         Room::new(&self.plan, &options, &stages, lanes).values(options.threads) * size_of::<T>()
     }
 }
@@ -209,7 +210,7 @@ impl<T: Real> Executable<T> {
         let arch = Arch::new();
         let lanes = T::lanes(arch);
         let options = options.settled();
-        let stages: Vec<Prepared> = plan.stages.iter().map(|s| prepare(&plan, s, lanes)).collect();
+        let stages = prepare(&plan, lanes);
         let room = Room::new(&plan, &options, &stages, lanes);
         let worker = |_| Worker {
             tile: Arena::new(room.tile),
@@ -237,6 +238,9 @@ impl<T: Real> Executable<T> {
             options,
         };
         executable.engine.memory.constants = executable.constants.iter().map(|c| c.as_ptr()).collect();
+        executable.engine.memory.packed = executable.packed.as_mut_ptr();
+        executable.engine.memory.fixed = executable.fixed.as_mut_ptr();
+        executable.prepare_constants();
         executable
     }
 
@@ -283,14 +287,12 @@ impl<T: Real> Executable<T> {
     fn execute(&mut self, run: &Run<'_, T>) {
         let plan = self.plan.clone();
         let workers = Workers(self.workers.as_mut_ptr());
-        for (stage, prepared) in plan.stages.iter().zip(&self.stages) {
+        for (stage, prepared) in plan.stages.iter().zip(&self.stages[1..]) {
             match (stage, prepared) {
                 (Stage::Fixed { waves }, Prepared::Fixed(prepared)) => {
-                    for (steps, wave) in waves.iter().zip(prepared) {
-                        self.fixed_wave(&workers, steps, wave);
-                    }
+                    self.fixed_stage(&workers, waves, prepared);
                 }
-                (Stage::Rows(rows), Prepared::Rows { codes, packs, packed }) => {
+                (Stage::Rows(rows), Prepared::Rows { codes, packs, packed, .. }) => {
                     self.pack(rows, packs, packed);
                     self.row_stage(&workers, rows, codes, packed);
                 }
@@ -362,7 +364,26 @@ impl<T: Real> Executable<T> {
         }
     }
 
-    /// Lays out the right operands of the stage's products.
+    fn fixed_stage(&self, workers: &Workers<T>, waves: &[Vec<Step>], prepared: &[Wave]) {
+        for (steps, wave) in waves.iter().zip(prepared) {
+            self.fixed_wave(workers, steps, wave);
+        }
+    }
+
+    /// Computes what depends on constants alone, and lays out the right operands that never change.
+    fn prepare_constants(&mut self) {
+        let workers = Workers(self.workers.as_mut_ptr());
+        if let Prepared::Fixed(prepared) = &self.stages[0] {
+            self.fixed_stage(&workers, &self.plan.once, prepared);
+        }
+        for (stage, prepared) in self.plan.stages.iter().zip(&self.stages[1..]) {
+            if let (Stage::Rows(rows), Prepared::Rows { once, packed, .. }) = (stage, prepared) {
+                self.pack(rows, once, packed);
+            }
+        }
+    }
+
+    /// Lays out right operands of the stage's products.
     fn pack(&self, stage: &RowStage, tasks: &[PackTask], packed: &[usize]) {
         let engine = &self.engine;
         self.pool.run(tasks.len(), &|task, _| engine.pack(stage, &tasks[task], packed));

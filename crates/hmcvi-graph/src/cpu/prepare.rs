@@ -1,17 +1,50 @@
 //! Prepare the stages of a plan for the CPU: groups as code, parallel work as tasks.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::code::Code;
 use super::matmul;
 use crate::op::Transpose;
-use crate::plan::{Base, Plan, Stage, Step, View, WideStep};
+use crate::plan::{Base, Pack, Plan, Stage, Step, View, WideStep};
 use crate::shape::Rows;
 
 /// A stage with its groups prepared and its parallel work cut into tasks.
 pub(super) enum Prepared {
     Fixed(Vec<Wave>),
-    Rows { codes: Vec<Codes>, packs: Vec<PackTask>, packed: Vec<usize> },
+    Rows { codes: Vec<Codes>, packs: Vec<PackTask>, once: Vec<PackTask>, packed: Vec<usize>, packed_len: usize },
+}
+
+/// Places of packed constants, which all stages share and which are packed once.
+#[derive(Default)]
+pub(super) struct PackedConstants {
+    places: HashMap<(Base, usize, [usize; 2], bool), usize>,
+    len: usize,
+}
+
+impl PackedConstants {
+    pub(super) fn new(plan: &Plan, lanes: usize) -> Self {
+        let mut all = PackedConstants::default();
+        let packs = plan.stages.iter().flat_map(|stage| match stage {
+            Stage::Rows(rows) => &rows.packs[..],
+            Stage::Fixed { .. } => &[],
+        });
+        for pack in packs.filter(|pack| matches!(pack.view.base, Base::Constant(_))) {
+            let len = packed_len(pack, lanes);
+            let place = all.places.entry(key(pack)).or_insert(all.len);
+            all.len += if *place == all.len { len } else { 0 };
+        }
+        all
+    }
+}
+
+/// What makes packed operands equal.
+fn key(pack: &Pack) -> (Base, usize, [usize; 2], bool) {
+    (pack.view.base, pack.view.offset, [pack.depth, pack.cols], pack.transposed)
+}
+
+fn packed_len(pack: &Pack, lanes: usize) -> usize {
+    matmul::packed_len(lanes, pack.depth, pack.cols).next_multiple_of(16)
 }
 
 /// The group of a step, or those for a whole block of columns and for the last one.
@@ -52,37 +85,16 @@ impl Stage {
     }
 }
 
-pub(super) fn prepare(plan: &Plan, stage: &Stage, lanes: usize) -> Prepared {
-    let code = |step: &Step, address: &dyn Fn(View) -> (usize, usize)| match step {
-        Step::Group(group) => Some(Code::new(group, address)),
-        _ => None,
-    };
+/// Prepares what is done once, and then all stages.
+pub(super) fn prepare(plan: &Plan, lanes: usize) -> Vec<Prepared> {
+    let constants = PackedConstants::new(plan, lanes);
+    let stages = plan.stages.iter().map(|stage| prepare_stage(plan, stage, &constants, lanes));
+    std::iter::once(prepare_waves(plan, &plan.once)).chain(stages).collect()
+}
+
+fn prepare_stage(plan: &Plan, stage: &Stage, constants: &PackedConstants, lanes: usize) -> Prepared {
     match stage {
-        Stage::Fixed { waves } => Prepared::Fixed(
-            waves
-                .iter()
-                .map(|steps| {
-                    let address = |view: View| match view.base {
-                        Base::Fixed(i) => (0, plan.fixed_offsets[i] + view.offset),
-                        Base::Parameter(i) => (1 + i, view.offset),
-                        // Inputs and constants are never written, outputs never read.
-                        _ => (usize::MAX, 0),
-                    };
-                    let codes: Vec<_> = steps.iter().map(|step| code(step, &address)).collect();
-                    let tasks: Vec<_> = codes
-                        .iter()
-                        .enumerate()
-                        .flat_map(|(step, code)| tasks(step, code.as_ref()))
-                        .collect();
-                    let elements = tasks.iter().map(|(step, rows)| match &codes[*step] {
-                        Some(code) => rows.len() * code.cols,
-                        // A product is worth a thread.
-                        None => TASK,
-                    });
-                    Wave { is_parallel: elements.sum::<usize>() > TASK, tasks, codes }
-                })
-                .collect(),
-        ),
+        Stage::Fixed { waves } => prepare_waves(plan, waves),
         Stage::Rows(rows) => {
             let address = |view: View| match view.base {
                 Base::Tile(i) => (0, rows.offsets[i]),
@@ -100,18 +112,56 @@ pub(super) fn prepare(plan: &Plan, stage: &Stage, lanes: usize) -> Prepared {
                 step => [code(step, &address), None],
             });
             let codes = codes.collect();
-            let mut packed = vec![0];
-            let mut packs = Vec::new();
+            let (mut packed, mut packed_len) = (Vec::new(), constants.len);
+            let (mut packs, mut once) = (Vec::new(), Vec::new());
             for (i, pack) in rows.packs.iter().enumerate() {
-                packed
-                    .push(packed[i] + matmul::packed_len(lanes, pack.depth, pack.cols).next_multiple_of(16));
+                let known = constants.places.get(&key(pack));
+                packed.push(*known.unwrap_or(&packed_len));
+                let tasks = if known.is_some() { &mut once } else { &mut packs };
+                packed_len += if known.is_some() { 0 } else { self::packed_len(pack, lanes) };
                 // Whole panels, several of them to a task.
                 let cols = (TASK / pack.depth).next_multiple_of(2 * lanes).max(2 * lanes);
                 let starts = (0..pack.cols).step_by(cols);
-                packs.extend(starts.map(|c| PackTask { pack: i, cols: c..(c + cols).min(pack.cols) }));
+                tasks.extend(starts.map(|c| PackTask { pack: i, cols: c..(c + cols).min(pack.cols) }));
             }
-            Prepared::Rows { codes, packs, packed }
+            Prepared::Rows { codes, packs, once, packed, packed_len }
         }
+    }
+}
+
+fn prepare_waves(plan: &Plan, waves: &[Vec<Step>]) -> Prepared {
+    Prepared::Fixed(
+        waves
+            .iter()
+            .map(|steps| {
+                let address = |view: View| match view.base {
+                    Base::Fixed(i) => (0, plan.fixed_offsets[i] + view.offset),
+                    Base::Parameter(i) => (1 + i, view.offset),
+                    // Inputs and constants are never written, outputs never read.
+                    _ => (usize::MAX, 0),
+                };
+                let codes: Vec<_> = steps.iter().map(|step| code(step, &address)).collect();
+                let tasks: Vec<_> = codes
+                    .iter()
+                    .enumerate()
+                    .flat_map(|(step, code)| tasks(step, code.as_ref()))
+                    .collect();
+                let elements = tasks.iter().map(|(step, rows)| match &codes[*step] {
+                    Some(code) => rows.len() * code.cols,
+                    // A product is worth a thread.
+                    None => TASK,
+                });
+                Wave { is_parallel: elements.sum::<usize>() > TASK, tasks, codes }
+            })
+            .collect(),
+    )
+}
+
+/// The group of a step as code.
+fn code(step: &Step, address: &dyn Fn(View) -> (usize, usize)) -> Option<Code> {
+    match step {
+        Step::Group(group) => Some(Code::new(group, address)),
+        _ => None,
     }
 }
 

@@ -123,12 +123,12 @@ pub enum CudaIndices<'r> {
 impl Program {
     /// Prepares the program to run on a GPU.
     pub fn on_cuda(&self, device: &CudaDevice, options: &CudaOptions) -> Result<CudaExecutable, CudaError> {
-        CudaExecutable::new(self.plan.clone(), device, options)
+        CudaExecutable::new(self.for_gpu(), device, options)
     }
 
     /// The kernels that would run on a GPU with so many processors, as CUDA C.
     pub fn cuda_source(&self, options: &CudaOptions, processors: usize) -> String {
         let tiling = executable::tiling(options, processors, (9, 0));
-        code::write(&self.plan, tiling, 227 << 10, processors).source
+        code::write(&self.for_gpu(), tiling, 227 << 10, processors).source
     }
 }

@@ -1,6 +1,9 @@
 //! Give every kept value its place in memory, and reuse places whose value is no longer needed.
 
-use super::{Base, Source, Stage, Step};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
+
+use super::{Base, Source, Stage, Step, View};
 
 /// A buffer's size and the time from its first write to its last use.
 #[derive(Clone, Copy)]
@@ -21,17 +24,14 @@ pub(super) fn tile(sizes: &[usize], steps: &[&Step]) -> (Vec<usize>, usize) {
     });
     for (time, step) in steps.iter().enumerate() {
         let Step::Group(group) = step else { continue };
-        let mut dying: Vec<usize> = group
-            .sources
-            .iter()
-            .filter_map(|source| match source {
-                Source::Full(view) => match view.base {
-                    Base::Tile(i) if lives[i].last == time && view.stride == sizes[i] => Some(i),
-                    _ => None,
-                },
-                _ => None,
-            })
-            .collect();
+        // Buffers that are read for the last time, by their sizes.
+        let mut dying: HashMap<usize, Vec<usize>> = HashMap::new();
+        for source in group.sources.iter().rev() {
+            let Source::Full(View { base: Base::Tile(i), stride, .. }) = *source else { continue };
+            if lives[i].last == time && stride == sizes[i] {
+                dying.entry(sizes[i]).or_default().push(i);
+            }
+        }
         for view in group.sinks.iter().filter_map(|sink| match sink {
             super::Sink::Store(_, view) => Some(view),
             _ => None,
@@ -40,9 +40,7 @@ pub(super) fn tile(sizes: &[usize], steps: &[&Step]) -> (Vec<usize>, usize) {
             if lives[new].first != time || lives[new].replaces.is_some() {
                 continue;
             }
-            if let Some(at) = dying.iter().position(|&old| sizes[old] == sizes[new]) {
-                lives[new].replaces = Some(dying.swap_remove(at));
-            }
+            lives[new].replaces = dying.get_mut(&sizes[new]).and_then(Vec::pop);
         }
     }
     allocate(&lives)
@@ -60,11 +58,16 @@ impl super::RowStage {
 }
 
 /// Places of the buffers of the fixed stages. Steps of one wave run at the same time, and a row
-/// stage reads its operands from beginning to end.
-pub(super) fn fixed(sizes: &[usize], stages: &[Stage]) -> (Vec<usize>, usize) {
+/// stage reads its operands from beginning to end. What is made once stays.
+pub(super) fn fixed(sizes: &[usize], once: &[Vec<Step>], stages: &[Stage]) -> (Vec<usize>, usize) {
     let mut time = 0;
     let mut timed: Vec<(usize, &Step)> = Vec::new();
     let mut packed: Vec<(usize, Base)> = Vec::new();
+    for wave in once {
+        timed.extend(wave.iter().map(|step| (time, step)));
+        time += 1;
+    }
+    let begin = time;
     for stage in stages {
         match stage {
             Stage::Fixed { waves } => {
@@ -89,6 +92,9 @@ pub(super) fn fixed(sizes: &[usize], stages: &[Stage]) -> (Vec<usize>, usize) {
         if let Some(i) = pick(base) {
             lives[i].last = lives[i].last.max(time);
         }
+    }
+    for life in lives.iter_mut().filter(|life| life.first < begin) {
+        life.last = usize::MAX;
     }
     allocate(&lives)
 }
@@ -124,32 +130,81 @@ fn allocate(lives: &[Life]) -> (Vec<usize>, usize) {
     let mut order: Vec<usize> = (0..lives.len()).filter(|&i| lives[i].first != usize::MAX).collect();
     order.sort_by_key(|&i| lives[i].first);
     let mut offsets = vec![0; lives.len()];
-    // Taken places by offset, with the time from which they are free.
-    let mut taken: Vec<(usize, usize, usize)> = Vec::new();
-    let mut end = 0;
+    let mut places = Places::default();
     for i in order {
         let Life { size, first, last, replaces } = lives[i];
-        let size = size.next_multiple_of(ALIGN);
-        taken.retain(|&(_, _, until)| until >= first);
-        if let Some(old) = replaces {
-            let offset = offsets[old];
-            if let Some(place) = taken.iter_mut().find(|(at, _, until)| *at == offset && *until == first) {
-                place.2 = last;
-                offsets[i] = offset;
-                continue;
-            }
-        }
-        let mut offset = 0;
-        for &(at, len, _) in &taken {
-            if offset + size <= at {
-                break;
-            }
-            offset = offset.max(at + len);
-        }
-        offsets[i] = offset;
-        taken.push((offset, size, last));
-        taken.sort_unstable();
-        end = end.max(offset + size);
+        places.release_before(first);
+        let in_place = replaces.is_some_and(|old| places.extend(offsets[old], first, last));
+        offsets[i] = match replaces {
+            Some(old) if in_place => offsets[old],
+            _ => places.take(size.next_multiple_of(ALIGN), last),
+        };
     }
-    (offsets, end)
+    (offsets, places.end)
+}
+
+/// Memory that is taken and free. Lists of thousands of buffers are searched by their order, not from end to end.
+#[derive(Default)]
+struct Places {
+    /// By offset: length, and the time until which it is taken.
+    taken: HashMap<usize, (usize, usize)>,
+    /// When places may become free: time and offset. A place that was taken for longer has another entry.
+    ends: BinaryHeap<Reverse<(usize, usize)>>,
+    /// Gaps between places that were taken, by offset, with their lengths. None touch.
+    free: BTreeMap<usize, usize>,
+    end: usize,
+}
+
+impl Places {
+    fn release_before(&mut self, time: usize) {
+        while let Some(&Reverse((until, offset))) = self.ends.peek().filter(|end| end.0.0 < time) {
+            self.ends.pop();
+            match self.taken.get(&offset) {
+                Some(&(len, current)) if current == until => {
+                    self.taken.remove(&offset);
+                    self.give_back(offset, len);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn give_back(&mut self, mut offset: usize, mut len: usize) {
+        if let Some(next) = self.free.remove(&(offset + len)) {
+            len += next;
+        }
+        if let Some((&before, &its)) = self.free.range(..offset).next_back()
+            && before + its == offset
+        {
+            (offset, len) = (before, its + len);
+        }
+        self.free.insert(offset, len);
+    }
+
+    /// Takes a place that ends now for longer, if it is still taken.
+    fn extend(&mut self, offset: usize, now: usize, until: usize) -> bool {
+        match self.taken.get_mut(&offset) {
+            Some(place) if place.1 == now => {
+                place.1 = until;
+                self.ends.push(Reverse((until, offset)));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn take(&mut self, size: usize, until: usize) -> usize {
+        let gap = self.free.iter().find(|(_, len)| **len >= size).map(|(offset, len)| (*offset, *len));
+        // A gap at the end may grow.
+        let last = self.free.last_key_value().map(|(offset, len)| (*offset, *len));
+        let (offset, len) = gap.or(last.filter(|(at, len)| at + len == self.end)).unwrap_or((self.end, 0));
+        self.free.remove(&offset);
+        if len > size {
+            self.free.insert(offset + size, len - size);
+        }
+        self.end = self.end.max(offset + size);
+        self.taken.insert(offset, (size, until));
+        self.ends.push(Reverse((until, offset)));
+        offset
+    }
 }

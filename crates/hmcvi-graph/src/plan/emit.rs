@@ -122,6 +122,26 @@ impl<'a> Emitter<'a> {
         (0..self.analysis.targets.len()).filter(|t| is_here(t) && self.clears(*t)).collect()
     }
 
+    /// Steps on constants alone, in waves.
+    pub(super) fn constant_stage(&mut self) -> Vec<Vec<Step>> {
+        let analysis = self.analysis;
+        let is_member = |id: &NodeId| analysis.constant[*id as usize];
+        let members: Vec<NodeId> = (0..analysis.nodes.len() as NodeId).filter(is_member).collect();
+        if members.is_empty() {
+            return Vec::new();
+        }
+        let others = analysis.nodes.iter().zip(&analysis.constant).filter(|(_, constant)| !**constant);
+        let roots = self.roots.iter().map(|root| match root {
+            Root::Output { node, .. } | Root::Update { node, .. } => *node,
+        });
+        let used = others.flat_map(|(node, _)| node.args.iter().copied()).chain(roots);
+        let kept = used.filter(is_member).collect();
+        let (sums, copied) = (HashSet::new(), HashSet::new());
+        let stage = Members { nodes: &analysis.nodes, members, sums, kept, copied };
+        let steps = self.steps(&stage, &[], &[]);
+        waves(steps, Vec::new())
+    }
+
     /// Steps on fixed values that need the sums over rows of `level` row stages, in waves.
     pub(super) fn fixed_stage(&mut self, level: usize, last: bool) -> Vec<Vec<Step>> {
         let analysis = self.analysis;
@@ -419,9 +439,10 @@ impl<'a> Emitter<'a> {
 
     /// Lets the first sum into each block overwrite it, unless the target is cleared.
     fn mark_first(&self, steps: &mut [Placed]) {
-        let mut seen = HashSet::new();
+        let (mut seen, mut clears) = (HashSet::new(), HashMap::new());
         let mut mark = |block: &mut Block| {
-            block.first = !self.clears(block.target) && seen.insert((block.target, block.row));
+            let clears = clears.entry(block.target).or_insert_with(|| self.clears(block.target));
+            block.first = !*clears && seen.insert((block.target, block.row));
         };
         for (_, step) in steps {
             match step {

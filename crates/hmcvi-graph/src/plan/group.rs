@@ -74,25 +74,42 @@ impl<'e, 'a> GroupBuilder<'e, 'a> {
         Group { shape: self.shape, sources: self.sources, instructions: self.instructions, sinks }
     }
 
-    /// The value of a node in this group: computed here, or read.
+    /// The value of a node in this group: computed here after its arguments, or read. Chains of operations may be
+    /// longer than the stack is deep, so what is still to be done is kept in a list.
     fn value(&mut self, id: NodeId) -> Value {
-        if let Some(&known) = self.known.get(&id) {
-            return known;
+        // Each with the number of its arguments that were looked at.
+        let mut todo = vec![(id, 0)];
+        while let Some((id, done)) = todo.pop() {
+            if done == 0 && self.known.contains_key(&id) {
+                continue;
+            }
+            let node = self.emitter.node(id);
+            let is_sum = self.members.sums.contains(&id);
+            let value = if !self.is_here(id, node) {
+                self.read(id)
+            } else if let Some(&arg) = node.args.get(done).filter(|_| !is_sum) {
+                todo.extend([(id, done + 1), (arg, 0)]);
+                continue;
+            } else {
+                self.compute(id, node)
+            };
+            self.known.insert(id, value);
         }
-        let node = self.emitter.node(id);
-        let here = self.fusion.is_elementwise_member(id)
-            && node.shape == self.shape
-            && (!self.fusion.kept.contains(&id) || self.fusion.home(id, node.shape) == self.key);
-        let value = if here { self.compute(id, node) } else { self.read(id) };
-        self.known.insert(id, value);
-        value
+        self.known[&id]
     }
 
+    fn is_here(&self, id: NodeId, node: &Node) -> bool {
+        self.fusion.is_elementwise_member(id)
+            && node.shape == self.shape
+            && (!self.fusion.kept.contains(&id) || self.fusion.home(id, node.shape) == self.key)
+    }
+
+    /// Computes a value of known arguments.
     fn compute(&mut self, id: NodeId, node: &Node) -> Value {
         if self.members.sums.contains(&id) {
             return self.source(Source::Target(self.emitter.analysis.target[&id]));
         }
-        let args: Vec<Value> = node.args.iter().map(|&a| self.value(a)).collect();
+        let args: Vec<Value> = node.args.iter().map(|a| self.known[a]).collect();
         let instruction = match (&node.op, &args[..]) {
             // Reading repeats the argument already.
             (Op::Unary(Unary::Broadcast), &[a]) => return a,

@@ -107,6 +107,10 @@ impl fmt::Display for Program {
             cost.element_ops_per_row,
             cost.tile_values_per_row,
         )?;
+        if !plan.once.is_empty() {
+            writeln!(f, "once, from constants: {} waves", plan.once.len())?;
+            plan.once.iter().flatten().try_for_each(|step| write_step(f, plan, step, &[]))?;
+        }
         let (mut fixed, mut rows) = (0, 0);
         let last = plan.stages.len() - 1;
         for (i, stage) in plan.stages.iter().enumerate() {

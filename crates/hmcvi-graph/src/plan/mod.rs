@@ -98,7 +98,12 @@ impl<'g> ProgramBuilder<'g> {
         if roots.is_empty() {
             return Err(CompileError::Empty);
         }
-        Ok(Program { plan: Arc::new(stages::plan(&nodes, constants, &roots)) })
+        let plan = Arc::new(stages::plan(&nodes, &constants, &roots, For::Processor));
+        Ok(Program {
+            plan,
+            #[cfg(feature = "cuda")]
+            source: Arc::new((nodes, constants, roots)),
+        })
     }
 }
 
@@ -108,12 +113,47 @@ impl<'g> ProgramBuilder<'g> {
 #[derive(Clone)]
 pub struct Program {
     pub(crate) plan: Arc<Plan>,
+    /// What it was made from, for plans of other devices.
+    #[cfg(feature = "cuda")]
+    source: Arc<Source>,
+}
+
+/// All nodes and constants of a graph, and what is wanted.
+#[cfg(feature = "cuda")]
+type Source = (Vec<Node>, Vec<Arc<[f64]>>, Vec<Root>);
+
+/// What a plan is for.
+#[derive(Clone, Copy, PartialEq)]
+enum For {
+    /// Few threads with caches: wide values are not kept, and what depends on constants alone is computed once.
+    Processor,
+    /// Many threads with much memory: everything is done in every run.
+    #[cfg(feature = "cuda")]
+    Gpu,
+}
+
+#[cfg(feature = "cuda")]
+impl Program {
+    /// The plan for a GPU.
+    pub(crate) fn for_gpu(&self) -> Arc<Plan> {
+        let is_same = self.plan.once.is_empty() && !self.plan.steps().any(|s| matches!(s, Step::Wide(_)));
+        if is_same {
+            return self.plan.clone();
+        }
+        let (nodes, constants, roots) = &*self.source;
+        Arc::new(stages::plan(nodes, constants, roots, For::Gpu))
+    }
 }
 
 impl Program {
     /// Names of what it returns.
     pub fn output_names(&self) -> impl Iterator<Item = &str> {
         self.plan.outputs.iter().map(|o| &*o.name)
+    }
+
+    /// Expressions that it computes.
+    pub fn expressions(&self) -> usize {
+        self.plan.nodes.len()
     }
 
     /// Columns of a data set that it reads.
@@ -146,6 +186,8 @@ pub(crate) struct Plan {
     /// Place of every fixed buffer, and their length in all.
     pub(crate) fixed_offsets: Vec<usize>,
     pub(crate) fixed_len: usize,
+    /// Waves of steps on constants alone, which are made once, before the first run.
+    pub(crate) once: Vec<Vec<Step>>,
     /// Fixed and row stages in turn, beginning and ending with a fixed one (which may be empty).
     pub(crate) stages: Vec<Stage>,
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::buffers;
 use super::emit::{self, Emitter};
-use super::{Named, Plan, Root, RowStage, Stage, Target, wide};
+use super::{For, Named, Plan, Root, RowStage, Stage, Target, wide};
 use crate::graph::{Node, NodeId};
 use crate::op::{Binary, Op, Transpose, Unary};
 use crate::shape::Shape;
@@ -30,6 +30,8 @@ pub(super) struct Summand {
 pub(super) struct Analysis {
     pub(super) nodes: Vec<Node>,
     pub(super) level: Vec<usize>,
+    /// Fixed values that are computed from constants alone, once.
+    pub(super) constant: Vec<bool>,
     /// For the result of sums over rows: its place in `targets`.
     pub(super) target: HashMap<NodeId, usize>,
     pub(super) targets: Vec<(NodeId, Vec<Summand>)>,
@@ -55,10 +57,11 @@ impl Analysis {
         }
     }
 
-    /// A fixed value that is computed (not given).
+    /// A fixed value that runs compute: neither given nor made once.
     pub(super) fn is_fixed_member(&self, id: NodeId) -> bool {
         let node = &self.nodes[id as usize];
-        !node.shape.is_batch() && !self.merged[id as usize] && !is_given(&node.op)
+        let is_done = self.merged[id as usize] || self.constant[id as usize] || is_given(&node.op);
+        !node.shape.is_batch() && !is_done
     }
 }
 
@@ -67,11 +70,14 @@ pub(super) fn is_given(op: &Op) -> bool {
 }
 
 /// Plans a program for some roots.
-pub(super) fn plan(nodes: &[Node], constants: Vec<Arc<[f64]>>, roots: &[Root]) -> Plan {
-    let (nodes, roots) = compact(nodes, roots);
-    let (nodes, roots) = wide::gather(nodes, roots);
-    let analysis = analyse(nodes, &roots);
+pub(super) fn plan(nodes: &[Node], constants: &[Arc<[f64]>], roots: &[Root], target: For) -> Plan {
+    let (mut nodes, roots) = compact(nodes, roots);
+    let constants = needed_constants(&mut nodes, constants);
+    let is_once = target == For::Processor;
+    let (nodes, roots) = if is_once { wide::gather(nodes, roots) } else { (nodes, roots) };
+    let analysis = analyse(nodes, &roots, is_once);
     let mut emitter = Emitter::new(&analysis, &roots);
+    let once = emitter.constant_stage();
     let last = analysis.last;
     let mut stages = Vec::new();
     for level in 0..=last {
@@ -84,7 +90,7 @@ pub(super) fn plan(nodes: &[Node], constants: Vec<Arc<[f64]>>, roots: &[Root]) -
             stages.push(Stage::Rows(RowStage { clears, packs, steps, offsets, width, buffers }));
         }
     }
-    let (fixed_offsets, fixed_len) = buffers::fixed(&emitter.fixed_buffers, &stages);
+    let (fixed_offsets, fixed_len) = buffers::fixed(&emitter.fixed_buffers, &once, &stages);
     let (targets, accumulator_len) = place_targets(&analysis);
     let emit::Leaves { inputs, parameters, data, indices, outputs } = emitter.leaves;
     Plan {
@@ -100,8 +106,23 @@ pub(super) fn plan(nodes: &[Node], constants: Vec<Arc<[f64]>>, roots: &[Root]) -
         accumulator_len,
         fixed_offsets,
         fixed_len,
+        once,
         stages,
     }
+}
+
+/// The constants that nodes need, which are renumbered.
+fn needed_constants(nodes: &mut [Node], constants: &[Arc<[f64]>]) -> Vec<Arc<[f64]>> {
+    let (mut places, mut needed) = (HashMap::new(), Vec::new());
+    for node in nodes {
+        if let Op::Constant(place) = &mut node.op {
+            *place = *places.entry(*place).or_insert_with(|| {
+                needed.push(constants[*place].clone());
+                needed.len() - 1
+            });
+        }
+    }
+    needed
 }
 
 fn place_targets(analysis: &Analysis) -> (Vec<Target>, usize) {
@@ -163,7 +184,7 @@ fn compact(nodes: &[Node], roots: &[Root]) -> (Vec<Node>, Vec<Root>) {
     (kept, roots)
 }
 
-fn analyse(nodes: Vec<Node>, roots: &[Root]) -> Analysis {
+fn analyse(nodes: Vec<Node>, roots: &[Root], is_once: bool) -> Analysis {
     let mut uses = vec![0usize; nodes.len()];
     for node in &nodes {
         for &arg in &node.args {
@@ -186,13 +207,8 @@ fn analyse(nodes: Vec<Node>, roots: &[Root]) -> Analysis {
             let rows = node.shape.fixed_rows();
             Some(vec![Summand { a: node.args[0], b, negative: false, row: 0, rows }])
         } else {
-            merge(&nodes, id, &summands, &uses, &level)
+            merge(&nodes, id, &mut summands, &uses, &level, &mut merged)
         };
-        if summands[id].is_some() && !sums_batch {
-            for &arg in &node.args {
-                merged[arg as usize] |= summands[arg as usize].is_some();
-            }
-        }
     }
     let mut targets = Vec::new();
     let mut target = HashMap::new();
@@ -208,9 +224,24 @@ fn analyse(nodes: Vec<Node>, roots: &[Root]) -> Analysis {
         level[*node as usize] + usize::from(nodes[*node as usize].shape.is_batch())
     });
     let last = ends.chain(level.iter().copied()).max().unwrap_or(0);
-    let mut analysis = Analysis { nodes, level, target, targets, merged, last };
+    let constant = if is_once { constant(&nodes) } else { vec![false; nodes.len()] };
+    let mut analysis = Analysis { nodes, level, constant, target, targets, merged, last };
     analysis.postpone();
     analysis
+}
+
+/// Which values are computed from constants alone.
+fn constant(nodes: &[Node]) -> Vec<bool> {
+    let mut constant: Vec<bool> = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let known = |arg: &NodeId| {
+            let op = &nodes[*arg as usize].op;
+            constant[*arg as usize] || matches!(op, Op::Scalar(_) | Op::Constant(_))
+        };
+        let is_constant = !node.shape.is_batch() && !node.args.is_empty() && node.args.iter().all(known);
+        constant.push(is_constant);
+    }
+    constant
 }
 
 fn is_sum(op: &Op) -> bool {
@@ -221,35 +252,46 @@ fn is_sum(op: &Op) -> bool {
 fn merge(
     nodes: &[Node],
     id: usize,
-    summands: &[Option<Vec<Summand>>],
+    summands: &mut [Option<Vec<Summand>>],
     uses: &[usize],
     level: &[usize],
+    merged: &mut [bool],
 ) -> Option<Vec<Summand>> {
     let node = &nodes[id];
-    let part = |i: usize| {
-        let arg = node.args[i] as usize;
-        let same = nodes[arg].shape == node.shape || node.op == Op::ConcatRows;
-        (same && uses[arg] == 1 && level[arg] == level[id]).then_some(summands[arg].as_ref()?)
-    };
-    let negate = |terms: &[Summand]| -> Vec<Summand> {
-        terms.iter().map(|t| Summand { negative: !t.negative, ..*t }).collect()
-    };
-    match node.op {
-        Op::Unary(Unary::Neg) => Some(negate(part(0)?)),
-        Op::Binary(Binary::Add) => Some([part(0)?.clone(), part(1)?.clone()].concat()),
-        Op::Binary(Binary::Sub) => Some([part(0)?.clone(), negate(part(1)?)].concat()),
+    // Arguments, the row at which each begins, and whether it is subtracted.
+    let args = || node.args.iter().map(|&arg| arg as usize);
+    let parts: Vec<(usize, usize, bool)> = match node.op {
+        Op::Unary(Unary::Neg) => args().map(|arg| (arg, 0, true)).collect(),
+        Op::Binary(Binary::Add) => args().map(|arg| (arg, 0, false)).collect(),
+        Op::Binary(Binary::Sub) => args().zip([false, true]).map(|(arg, minus)| (arg, 0, minus)).collect(),
         Op::ConcatRows => {
-            let (mut all, mut row) = (Vec::new(), 0);
-            for (i, &arg) in node.args.iter().enumerate() {
-                if !is_zero(nodes, arg) {
-                    all.extend(part(i)?.iter().map(|t| Summand { row: t.row + row, ..*t }));
-                }
-                row += nodes[arg as usize].shape.fixed_rows();
-            }
-            (!all.is_empty()).then_some(all)
+            let rows = |next: &mut usize, arg: usize| {
+                let row = *next;
+                *next += nodes[arg].shape.fixed_rows();
+                Some((arg, row, false))
+            };
+            args().scan(0, rows).filter(|(arg, ..)| !is_zero(nodes, *arg as NodeId)).collect()
         }
-        _ => None,
+        _ => return None,
+    };
+    let fits = |&(arg, ..): &(usize, usize, bool)| {
+        let same = nodes[arg].shape == node.shape || node.op == Op::ConcatRows;
+        same && uses[arg] == 1 && level[arg] == level[id] && summands[arg].is_some()
+    };
+    if parts.is_empty() || !parts.iter().all(fits) {
+        return None;
     }
+    // The first list grows, so that long sums are not copied with every term.
+    let mut all: Vec<Summand> = Vec::new();
+    for (arg, row, minus) in parts {
+        merged[arg] = true;
+        let mut part = summands[arg].take().unwrap_or_default();
+        if minus || row > 0 {
+            part.iter_mut().for_each(|t| (t.row, t.negative) = (t.row + row, t.negative ^ minus));
+        }
+        if all.is_empty() { all = part } else { all.extend(part) }
+    }
+    Some(all)
 }
 
 fn is_zero(nodes: &[Node], id: NodeId) -> bool {

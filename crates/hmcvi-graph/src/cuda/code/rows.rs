@@ -85,6 +85,7 @@ impl Writer<'_> {
                 Step::Rowwise(step) => calls.push(self.rowwise(step, &places)),
                 Step::Accumulate { .. } => {}
                 Step::FixedProduct { .. } => unreachable!("products of fixed matrices are in fixed stages"),
+                Step::Wide(_) => unreachable!("plans for GPUs keep wide values"),
             }
         }
         memory.scratch = calls.iter().map(|call| call.scratch.next_multiple_of(4)).max().unwrap_or(0);
