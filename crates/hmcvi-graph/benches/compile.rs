@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p hmcvi-graph --bench compile` prints, for programs of about 10,000 and 100,000 expressions, seconds of
 //! writing the expressions with their derivatives, of compiling them, and of preparing them for the CPU.
-#![allow(clippy::print_stdout, missing_docs)]
+#![allow(clippy::print_stdout, unreachable_pub, missing_docs)]
 
 #[path = "../tests/common/large.rs"]
 mod large;

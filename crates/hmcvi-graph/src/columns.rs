@@ -6,6 +6,9 @@ use crate::op::Op;
 use crate::rowwise::{Columns, RowOp};
 use crate::shape::Shape;
 
+/// Above all logarithms, and finite in f32.
+const LARGE: f64 = 1e30;
+
 impl<'g> Expr<'g> {
     /// Columns picked by their places, in any order and any number of times: column `j` of the result is column
     /// `places[j]`. Equal lists are kept once.
@@ -42,6 +45,20 @@ impl<'g> Expr<'g> {
     pub fn log_sum_exp_groups(self, group: usize) -> Self {
         let groups = self.groups("log_sum_exp_groups", group);
         self.row_op(RowOp::LogSumExp { group }, &[], groups)
+    }
+
+    /// `log Σ exp` of several values element by element, without overflow; single rows and columns repeat.
+    ///
+    /// # Panics
+    /// If there are no values, or their shapes do not fit each other.
+    #[track_caller]
+    pub fn log_sum_exp_of(values: &[Self]) -> Self {
+        let most = values.iter().copied().reduce(|a, b| a.max(b)).expect("at least one value");
+        // The result does not depend on what is taken out of the sum, which has to be finite: infinite values give
+        // infinite results.
+        let most = most.max(-LARGE).min(LARGE).stop_gradient();
+        let sum = values.iter().map(|value| (*value - most).exp()).reduce(|a, b| a + b);
+        sum.map_or(most, |sum| most + sum.log())
     }
 
     /// Sum of every `group` neighbouring columns: `[rows, groups·group]` to `[rows, groups]`.

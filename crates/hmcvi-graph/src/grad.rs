@@ -5,7 +5,7 @@ use std::f64::consts::FRAC_2_SQRT_PI;
 
 use crate::error::ShapeError;
 use crate::expr::Expr;
-use crate::graph::{Graph, NodeId};
+use crate::graph::{Graph, Node, NodeId};
 use crate::op::{Binary, Op, Transpose, Unary};
 use crate::rowwise::RowOp;
 use crate::shape::{Rows, Shape};
@@ -43,14 +43,25 @@ impl Graph {
         let first = wrt.iter().map(|w| w.id).min().unwrap_or(y.id);
         let reaches = self.reaches(first, y.id, wrt);
         let mut adjoints: HashMap<NodeId, Expr<'g>> = HashMap::from([(y.id, seed)]);
+        let mut slices = self.often_sliced(first, y.id, &reaches);
         // Arguments precede their users, so going down the ids visits every user before its arguments.
         for id in (first..=y.id).rev() {
+            if let Some(slices) = slices.remove(&id).filter(|slices| !slices.is_empty()) {
+                let part = join_slices(slices, Expr { graph: self, id });
+                adjoints.entry(id).and_modify(|sum| *sum = *sum + part).or_insert(part);
+            }
             let adjoint = match adjoints.get(&id) {
                 Some(&adjoint) if reaches[(id - first) as usize] => adjoint,
                 _ => continue,
             };
             let node = Expr { graph: self, id };
-            let args = node.node().args;
+            let Node { op, args, .. } = node.node();
+            if let Op::SliceCols(start) = op
+                && let Some(slices) = slices.get_mut(&args[0])
+            {
+                slices.push((start, adjoint));
+                continue;
+            }
             for (i, &arg) in args.iter().enumerate() {
                 if arg < first || !reaches[(arg - first) as usize] {
                     continue;
@@ -63,6 +74,22 @@ impl Graph {
         }
         let zero = |w: &Expr<'g>| self.constant(0.0).broadcast_to(w.shape());
         wrt.iter().map(|w| adjoints.get(&w.id).copied().unwrap_or_else(|| zero(w))).collect()
+    }
+
+    /// Values of which many columns are used one by one; adding up a row for each would take the square of their number.
+    fn often_sliced<'g>(
+        &'g self,
+        first: NodeId,
+        last: NodeId,
+        reaches: &[bool],
+    ) -> HashMap<NodeId, Vec<(usize, Expr<'g>)>> {
+        let mut counts: HashMap<NodeId, usize> = HashMap::new();
+        for id in (first..=last).filter(|id| reaches[(id - first) as usize]) {
+            if let Some(of) = self.sliced(id).filter(|of| *of >= first) {
+                *counts.entry(of).or_default() += 1;
+            }
+        }
+        counts.into_iter().filter(|(_, count)| *count > MANY_SLICES).map(|(of, _)| (of, Vec::new())).collect()
     }
 
     /// For every id from `first` to `last`: does it depend on one of `wrt`?
@@ -79,6 +106,40 @@ impl Graph {
         }
         reaches
     }
+}
+
+/// Slices of a value from which on their adjoints are put side by side instead of being added up.
+const MANY_SLICES: usize = 16;
+
+/// The adjoint of a value of which slices have adjoints: those that do not overlap side by side, and the sum of what that
+/// gives.
+fn join_slices<'g>(mut slices: Vec<(usize, Expr<'g>)>, x: Expr<'g>) -> Expr<'g> {
+    slices.sort_by_key(|(start, _)| *start);
+    let zeros = |cols| x.graph.constant(0.0).broadcast_to(Shape { rows: x.shape().rows, cols });
+    let mut rows: Vec<(usize, Vec<Expr<'g>>)> = Vec::new();
+    for (start, adjoint) in slices {
+        let row = rows.iter_mut().find(|(end, _)| *end <= start);
+        let (end, parts) = match row {
+            Some(row) => row,
+            None => {
+                rows.push((0, Vec::new()));
+                let last = rows.len() - 1;
+                &mut rows[last]
+            }
+        };
+        if start > *end {
+            parts.push(zeros(start - *end));
+        }
+        parts.push(adjoint);
+        *end = start + adjoint.cols();
+    }
+    let whole = rows.into_iter().map(|(end, mut parts)| {
+        if end < x.cols() {
+            parts.push(zeros(x.cols() - end));
+        }
+        Expr::concat_cols(&parts)
+    });
+    whole.reduce(|a, b| a + b).unwrap_or_else(|| zeros(x.cols()))
 }
 
 /// Sums over the rows and columns that an element-wise operation repeated.

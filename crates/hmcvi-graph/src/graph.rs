@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -249,6 +248,13 @@ impl Graph {
         self.inner.borrow().nodes[id as usize].clone()
     }
 
+    /// What a node is columns of, if it is.
+    pub(crate) fn sliced(&self, id: NodeId) -> Option<NodeId> {
+        let inner = self.inner.borrow();
+        let node = &inner.nodes[id as usize];
+        matches!(node.op, Op::SliceCols(_)).then(|| node.args[0])
+    }
+
     /// Looks at the arguments of a node without a copy of it.
     pub(crate) fn with_args<R>(&self, id: NodeId, look: impl FnOnce(&[NodeId]) -> R) -> R {
         look(&self.inner.borrow().nodes[id as usize].args)
@@ -270,10 +276,11 @@ impl Graph {
     }
 }
 
+/// Data are looked up whenever a density is written, so this has to be about as fast as reading them.
 fn hash_of(values: &[f64]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    values.iter().for_each(|value| value.to_bits().hash(&mut hasher));
-    hasher.finish()
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mix = |hash: u64, value: &f64| (hash.rotate_left(5) ^ value.to_bits()).wrapping_mul(FACTOR);
+    values.iter().fold(values.len() as u64, mix)
 }
 
 fn same_bits(a: &[f64], b: &[f64]) -> bool {

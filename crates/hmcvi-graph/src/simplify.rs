@@ -229,7 +229,7 @@ fn rewrite_product<'g>(t: Transpose, a: Expr<'g>, b: Expr<'g>, shape: Shape) -> 
         // concat(a, b)·W = a·W_a + b·W_b: what does not change between uses is computed once.
         Transpose::None => {
             let mut start = 0;
-            parts(a, Axis::Cols)?
+            few_parts(a)?
                 .into_iter()
                 .map(|part| {
                     let rows = part.cols();
@@ -241,11 +241,15 @@ fn rewrite_product<'g>(t: Transpose, a: Expr<'g>, b: Expr<'g>, shape: Shape) -> 
         Transpose::Right => None,
         Transpose::Left if a.cols() == 1 => Some((a * b).sum_rows()),
         Transpose::Left => {
-            let sums: Vec<_> =
-                parts(a, Axis::Cols)?.into_iter().map(|part| part.transposed_matmul(b)).collect();
+            let sums: Vec<_> = few_parts(a)?.into_iter().map(|part| part.transposed_matmul(b)).collect();
             Some(Expr::concat_rows(&sums))
         }
     }
+}
+
+/// Parts side by side, if there are not so many that a product for each would take longer than one of them all.
+fn few_parts(x: Expr<'_>) -> Option<Vec<Expr<'_>>> {
+    parts(x, Axis::Cols).filter(|parts| parts.len() <= 16)
 }
 
 fn is_repeated_row(x: Expr<'_>) -> bool {
@@ -386,20 +390,16 @@ fn rewrite_concat<'g>(axis: Axis, args: &[Expr<'g>]) -> Option<Expr<'g>> {
         return Some(*only);
     }
     // Nested concatenations flatten, neighbouring slices of one value and equal fillings join.
-    for (i, &part) in args.iter().enumerate() {
-        let replaced = if let Some(inner) = parts(part, axis) {
-            Some((1, inner))
-        } else {
-            let next = *args.get(i + 1)?;
-            join(axis, part, next).map(|joined| (2, vec![joined]))
-        };
-        if let Some((count, new)) = replaced {
-            let mut all = args.to_vec();
-            all.splice(i..i + count, new);
-            return Some(axis.concat(&all));
+    let mut all: Vec<Expr<'g>> = Vec::with_capacity(args.len());
+    for &arg in args {
+        for part in parts(arg, axis).unwrap_or_else(|| vec![arg]) {
+            match all.last().and_then(|last| join(axis, *last, part)) {
+                Some(joined) => *all.last_mut()? = joined,
+                None => all.push(part),
+            }
         }
     }
-    None
+    (all != args).then(|| axis.concat(&all))
 }
 
 fn join<'g>(axis: Axis, a: Expr<'g>, b: Expr<'g>) -> Option<Expr<'g>> {

@@ -142,6 +142,25 @@ fn memory_does_not_grow_with_rows_and_observations() {
 }
 
 #[test]
+fn constants_of_a_density_are_shared_by_all_its_calls() {
+    let graph = Graph::new();
+    let z = graph.batch_input("z", VARIABLES);
+    let first = density(z, 1500, 1500);
+    let nodes = graph.len();
+    assert!(density(z, 1500, 1500) == first);
+    assert_eq!(graph.len(), nodes, "the same call gives nothing new");
+    // At another place only what depends on it is new: no matrix and no list of columns is there twice.
+    let moved = density(z + 1.0, 1500, 1500);
+    let program = |values: &[Expr<'_>]| {
+        let named = values.iter().enumerate();
+        let program = named.fold(graph.program(), |program, (i, value)| program.output(&i.to_string(), *value));
+        program.compile().expect("well formed").cpu_bytes::<f64>(CpuOptions { threads: 1, ..CpuOptions::for_rows(1) })
+    };
+    let (one, two) = (program(&[first]), program(&[first, moved]));
+    assert!(two < one + 20_000, "{two} bytes for two calls, {one} for one of them");
+}
+
+#[test]
 fn wide_values_that_are_wanted_are_kept() {
     let graph = Graph::new();
     let z = graph.batch_input("z", VARIABLES);

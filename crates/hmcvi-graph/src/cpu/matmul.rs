@@ -276,7 +276,8 @@ impl<T: Real> Product<T> {
                     _ => row_by_panels::<T, S, 4>(simd, depth, a, b, apart, results, cols),
                 }
             }
-            col = (col + if panels < 4 { 2 } else { 4 } * two).min(self.cols);
+            let done = if panels < 4 { 2 } else { 4 };
+            col = (col + done * two).min(self.cols);
         }
     }
 }

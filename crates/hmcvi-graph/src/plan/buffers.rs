@@ -159,12 +159,11 @@ impl Places {
     fn release_before(&mut self, time: usize) {
         while let Some(&Reverse((until, offset))) = self.ends.peek().filter(|end| end.0.0 < time) {
             self.ends.pop();
-            match self.taken.get(&offset) {
-                Some(&(len, current)) if current == until => {
-                    self.taken.remove(&offset);
-                    self.give_back(offset, len);
-                }
-                _ => {}
+            if let Some(&(len, current)) = self.taken.get(&offset)
+                && current == until
+            {
+                self.taken.remove(&offset);
+                self.give_back(offset, len);
             }
         }
     }

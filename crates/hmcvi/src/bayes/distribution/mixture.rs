@@ -101,20 +101,21 @@ impl<'g> Density<'g> for Mixture<'g> {
             let problem = format!("the components of {} describe {dims} and {}", self.name, other.dims());
             return x.wrong(problem, dims);
         }
-        let count = dims.elements();
-        let log_weights = (self.log_weights)(self.weights.expr(), size);
-        let log_weights = match self.weights.dims().split(1) {
-            Some((own, _)) if own == dims => log_weights,
-            Some((own, _)) if own.is_scalar() => {
-                log_weights.gather_cols(&(0..count * size).map(|at| at % size).collect::<Vec<_>>())
-            }
+        // Weights of each value, or of all of them.
+        let count = match self.weights.dims().split(1) {
+            Some((own, _)) if own == dims => dims.elements(),
+            Some((own, _)) if own.is_scalar() => 1,
             _ => {
                 let problem = format!("{} has weights {} for {dims}", self.name, self.weights.dims());
                 return x.wrong(problem, dims);
             }
         };
-        let parts: Vec<Expr<'g>> = parts.iter().map(|part| part.expr()).collect();
-        let by_value = Expr::concat_cols(&parts).row_transpose(size, count);
-        Var::new((by_value + log_weights).log_sum_exp_groups(size), dims)
+        let log_weights = (self.log_weights)(self.weights.expr(), size);
+        let weighted = |(k, part): (usize, &Var<'g>)| {
+            let own: Vec<usize> = (0..count).map(|i| i * size + k).collect();
+            part.expr() + log_weights.gather_cols(&own)
+        };
+        let parts: Vec<Expr<'g>> = parts.iter().enumerate().map(weighted).collect();
+        Var::new(Expr::log_sum_exp_of(&parts), dims)
     }
 }
