@@ -56,7 +56,7 @@ impl Default for FitSpec {
             seed: 1,
             draws: 4000,
             gaussian: GaussianSettings::default(),
-            chain: ChainSettings::default(),
+            chain: ChainSettings::near_gaussian(),
             learning: LearningSettings::default(),
             nuts: NutsSettings::default(),
         }
@@ -115,6 +115,9 @@ pub struct LearningSettings {
     /// Random places to begin from; the best one is taken.
     #[cfg_attr(test, schemars(range(min = 1, max = 10_000)))]
     pub starts: usize,
+    /// Whether coordinates of the chain are bent where that pays: for funnels, skewed and heavy-tailed variables. Only
+    /// after a full-rank Gaussian.
+    pub bend: bool,
     /// Sizes of the hidden layers of the chain's reverse models.
     #[cfg_attr(test, schemars(inner(range(min = 1, max = 65536))))]
     pub hidden: Vec<usize>,
@@ -128,6 +131,7 @@ impl Default for LearningSettings {
             most_updates: 3000,
             tolerance: 0.002,
             starts: 1,
+            bend: true,
             hidden: vec![32],
         }
     }
@@ -179,8 +183,15 @@ impl FitSpec {
         Self::from_settings(toml::from_str(text).map_err(|e| ConfigError::Syntax(e.to_string()))?)
     }
 
-    fn from_settings(settings: Map<String, Value>) -> Result<Self, ConfigError> {
+    fn from_settings(mut settings: Map<String, Value>) -> Result<Self, ConfigError> {
         Schema::new(Self::json_schema()).check(&settings)?;
+        // What is left out of the chain is what fits begin with, not what auto-encoders do.
+        let usual = serde_json::to_value(ChainSettings::near_gaussian()).unwrap_or_default();
+        if let (Some(Value::Object(chain)), Value::Object(usual)) = (settings.get_mut("chain"), usual) {
+            for (key, value) in usual {
+                chain.entry(key).or_insert(value);
+            }
+        }
         let spec: FitSpec = serde_json::from_value(Value::Object(settings))
             .map_err(|e| ConfigError::Syntax(e.to_string()))?;
         spec.chain.check()?;
@@ -218,6 +229,8 @@ mod tests {
         let spec = FitSpec::from_toml("").expect("all settings have defaults");
         assert_eq!(spec, FitSpec::default());
         assert_eq!(FitSpec::from_toml(&spec.to_toml()).expect("complete"), spec);
+        let longer = FitSpec::from_toml("[chain]\nhmc_steps = 5").expect("a part");
+        assert_eq!(longer.chain, ChainSettings { hmc_steps: 5, ..spec.chain });
     }
 
     #[test]

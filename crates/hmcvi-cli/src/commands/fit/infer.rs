@@ -39,7 +39,7 @@ fn fit(context: &Context, spec: &FitSpec, bound: &Bound) -> Result<Outcome, Fail
         true => evidence::evidence(context, spec, &fitted, checked.as_ref())?,
         false => None,
     };
-    let learnt = [Some(fitted.gaussian_learning()), fitted.chain_learning()];
+    let learnt = fitted.learning().map(|(_, learning)| learning);
     let all_learnt = learnt.into_iter().flatten().all(|learning| learning.stopped != Stopped::Asked);
     let chains = vec![table(bound, shown)?];
     let (nuts, check) = checked.map(|checked| (checked.chains, checked.record)).unzip();
@@ -62,8 +62,7 @@ fn fitted(context: &Context, spec: &FitSpec, bound: &Bound) -> Result<(Fitted, V
     let fitted = bound.fit_watched(&spec.into(), &mut |progress| watch.fit(progress));
     let mut stages = watch.finish();
     let fitted = fitted?;
-    let learnt = [("gaussian", Some(fitted.gaussian_learning())), ("chain", fitted.chain_learning())];
-    for (name, learning) in learnt {
+    for (name, learning) in fitted.learning() {
         let stage = stages.iter_mut().find(|stage| stage.name == name);
         if let (Some(stage), Some(learning)) = (stage, learning) {
             stage.stopped = Some(why(learning).into());

@@ -26,6 +26,7 @@ fn name(stage: Stage) -> &'static str {
     match stage {
         Stage::Start => "start",
         Stage::Gaussian => "gaussian",
+        Stage::Bend => "bend",
         Stage::Chain => "chain",
     }
 }
@@ -35,6 +36,7 @@ fn in_words(stage: Stage) -> &'static str {
     match stage {
         Stage::Start => "looking for a first Gaussian",
         Stage::Gaussian => "learning the Gaussian",
+        Stage::Bend => "bending its coordinates",
         Stage::Chain => "learning the chain",
     }
 }

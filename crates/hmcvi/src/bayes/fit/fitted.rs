@@ -70,6 +70,11 @@ impl Fitted {
         self.chain.as_ref()
     }
 
+    /// How each stage was learnt, with its name; nothing for those that there were not.
+    pub fn learning(&self) -> [(&'static str, Option<&Learning>); 3] {
+        [("gaussian", Some(&self.gaussian)), ("bend", self.bent.as_ref()), ("chain", self.chain.as_ref())]
+    }
+
     /// Seconds that the fit took.
     pub fn seconds(&self) -> f64 {
         self.seconds

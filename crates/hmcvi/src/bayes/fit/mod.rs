@@ -34,9 +34,7 @@ pub use saved::SavedFitError;
 use super::Bound;
 use crate::device::{Device, DeviceError};
 use crate::eval::EvalError;
-use crate::family::{
-    BeginError, ChainSettings, Family, FirstLook, HmcChain, Mass, NotABound, Reverse, Target,
-};
+use crate::family::{BeginError, ChainSettings, Family, FirstLook, HmcChain, NotABound, Target};
 use crate::nn::{Activation, Parameters};
 use crate::train::Objective;
 use evaluator::Evaluator;
@@ -73,7 +71,7 @@ impl Default for Fit {
     fn default() -> Self {
         Fit {
             gaussian: Covariance::FullRank,
-            chain: ChainSettings { mass: Mass::Global, reverse: Reverse::Score, ..ChainSettings::default() },
+            chain: ChainSettings::near_gaussian(),
             bend: true,
             hidden: vec![32],
             rows: 64,

@@ -13,10 +13,12 @@ impl From<&FitSpec> for Fit {
             CovarianceKind::LowRank => Covariance::LowRank(spec.gaussian.rank),
             CovarianceKind::MeanField => Covariance::MeanField,
         };
-        let LearningSettings { rate, rows, most_updates, tolerance, starts, ref hidden } = spec.learning;
+        let LearningSettings { rate, rows, most_updates, tolerance, starts, bend, ref hidden } =
+            spec.learning;
         let fit = Fit {
             gaussian,
             chain: spec.chain,
+            bend,
             hidden: hidden.clone(),
             rows,
             most_updates,

@@ -96,6 +96,12 @@ impl Default for ChainSettings {
 }
 
 impl ChainSettings {
+    /// Three HMC steps of four leapfrog steps with reverse models that see the score: for coordinates in which a posterior is
+    /// nearly the standard Gaussian.
+    pub fn near_gaussian() -> Self {
+        ChainSettings { reverse: Reverse::Score, ..ChainSettings::default() }
+    }
+
     /// Plain variational inference.
     pub fn basic() -> Self {
         ChainSettings { hmc_steps: 0, leapfrog_steps: 0, ..ChainSettings::default() }
