@@ -108,8 +108,12 @@ impl Schema {
 
     fn collect(&self, prefix: &str, node: &Value, all: &mut Vec<String>) {
         for (name, node) in node["properties"].as_object().into_iter().flatten() {
-            all.push(format!("{prefix}{name}"));
-            self.collect(&format!("{prefix}{name}."), self.resolve(node), all);
+            let node = self.resolve(node);
+            // A table is no setting that anybody meant.
+            if !node["properties"].is_object() {
+                all.push(format!("{prefix}{name}"));
+            }
+            self.collect(&format!("{prefix}{name}."), node, all);
         }
     }
 }
