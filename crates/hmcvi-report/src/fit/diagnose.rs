@@ -186,14 +186,16 @@ fn bracket(record: &FitRecord, again: &dyn Fn(&str) -> String) -> Option<Finding
     let evidence = record.evidence.as_ref()?;
     let side = |e: &hmcvi_record::Estimate| with_error(e.mean, e.standard_error, 2);
     let found = format!(
-        "annealing puts the log evidence between {} and {} nats",
+        "annealing gives a log evidence of {} nats from below and {} from above",
         side(&evidence.lower),
         side(&evidence.upper)
     );
     Some(match evidence.is_bracket {
-        true => {
-            good("evidence", found, "both sides are bounds in expectation, so the truth lies between them")
-        }
+        true => good(
+            "evidence",
+            found,
+            "both sides are bounds in expectation, and not further apart the wrong way round than by chance",
+        ),
         false => {
             let meaning =
                 "the sides are the wrong way round, or the draws of the posterior are not to be trusted";

@@ -92,7 +92,7 @@ pub(crate) fn plain_facts(record: &FitRecord) -> Vec<(&'static str, String)> {
     add("log evidence", evidence.map(|text| format!("{text}, by importance sampling")));
     let sides = record.evidence.as_ref().map(|e| {
         let side = |e: &Estimate| plain(with_error(e.mean, e.standard_error, 3));
-        format!("between {} and {} nats, from both sides", side(&e.lower), side(&e.upper))
+        format!("{} nats from below, {} from above", side(&e.lower), side(&e.upper))
     });
     add("annealing", sides);
     let (_, meaning) = trust(record);

@@ -64,7 +64,11 @@ fn cards(run: &FitRunReport) -> Vec<Card> {
     };
     if let Some(evidence) = record.log_evidence {
         let sides = record.evidence.as_ref().map_or(String::new(), |e| {
-            format!("; annealing: {} to {}", fixed(e.lower.mean, 2), fixed(e.upper.mean, 2))
+            format!(
+                "; annealing: {} from below, {} from above",
+                fixed(e.lower.mean, 2),
+                fixed(e.upper.mean, 2)
+            )
         });
         let note = format!("{}, by importance sampling{sides}", error(record.log_evidence_standard_error));
         add("Log evidence", fixed(evidence, 2), "nats", note);
