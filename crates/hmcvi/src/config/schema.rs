@@ -82,13 +82,15 @@ impl Schema {
         let mut known = Vec::new();
         self.collect("", &self.0, &mut known);
         let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
-        let distance = |known: &String| match last(known) == last(key) {
-            true => 0,
-            false => edits(known, key).min(edits(&last(known), &last(key))),
+        // A table of the same name elsewhere is not what was meant.
+        let distance = |(known, table): &(String, bool)| match last(known) == last(key) {
+            true if !table => 0,
+            false if !table => edits(known, key).min(edits(&last(known), &last(key))),
+            _ => edits(known, key),
         };
         let best = known.into_iter().min_by_key(distance)?;
         // A third of the letters may be wrong.
-        (3 * distance(&best) <= last(key).len()).then_some(best)
+        (3 * distance(&best) <= last(key).len()).then_some(best.0)
     }
 
     /// The last table on the way to a setting, with what it has.
@@ -106,13 +108,11 @@ impl Schema {
         (table, names.collect())
     }
 
-    fn collect(&self, prefix: &str, node: &Value, all: &mut Vec<String>) {
+    /// All settings below a node, and whether they are tables.
+    fn collect(&self, prefix: &str, node: &Value, all: &mut Vec<(String, bool)>) {
         for (name, node) in node["properties"].as_object().into_iter().flatten() {
             let node = self.resolve(node);
-            // A table is no setting that anybody meant.
-            if !node["properties"].is_object() {
-                all.push(format!("{prefix}{name}"));
-            }
+            all.push((format!("{prefix}{name}"), node["properties"].is_object()));
             self.collect(&format!("{prefix}{name}."), node, all);
         }
     }
