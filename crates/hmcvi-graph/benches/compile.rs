@@ -13,7 +13,10 @@ use hmcvi_graph::{CpuOptions, Graph};
 use large::{KINDS, program};
 
 fn main() {
-    println!("{:24} {:>11} {:>9} {:>11} {:>11} {:>7}", "program", "expressions", "write, s", "compile, s", "prepare, s", "all, s");
+    println!(
+        "{:24} {:>11} {:>9} {:>11} {:>11} {:>7}",
+        "program", "expressions", "write, s", "compile, s", "prepare, s", "all, s"
+    );
     for wanted in [10_000, 100_000] {
         for (name, kind, per_step) in KINDS {
             let begun = Instant::now();

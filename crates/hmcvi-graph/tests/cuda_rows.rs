@@ -20,8 +20,7 @@ fn compare(cols: usize, name: &str, build: impl for<'g> Fn(Expr<'g>) -> Expr<'g>
     let mut point = Point::<f64>::new(ROWS);
     let x = point.input(&graph, "x", Shape::batch(cols), Draws(7).vector(ROWS * cols, -1.0, 1.0));
     let y = build(x);
-    let sum = |y: Expr<'_>| y.square().sum_cols() * 0.5;
-    let gradient = graph.row_grad(y.sum_cols() + sum(y), x);
+    let gradient = graph.row_grad(y.sum_cols() + 0.5 * y.square().sum_cols(), x);
     let second = graph.row_grad(gradient.sin().sum_cols(), x);
     let program = graph.program().output("value", y).output("gradient", gradient).output("second", second);
     let program = program.compile().expect("well formed");
@@ -31,7 +30,8 @@ fn compare(cols: usize, name: &str, build: impl for<'g> Fn(Expr<'g>) -> Expr<'g>
     let run = Run { rows: ROWS, inputs: &[("x", &wide)], ..Run::default() };
     on_cpu.evaluate(&Store::new(), &run).expect("it runs");
     for division in DIVISIONS {
-        let mut on_gpu = program.on_cuda(&device, &exact(ROWS, division)).unwrap_or_else(|why| panic!("{why}"));
+        let mut on_gpu =
+            program.on_cuda(&device, &exact(ROWS, division)).unwrap_or_else(|why| panic!("{why}"));
         let mut store = CudaStore::upload(&device, &Store::new()).expect("there is memory");
         let run = CudaRun { rows: ROWS, inputs: &[("x", &single)], ..CudaRun::default() };
         on_gpu.run(&mut store, &run).expect("it runs");

@@ -51,13 +51,23 @@ fn exponentials_are_those_of_the_standard_library() {
 
 #[test]
 fn logarithms_are_those_of_the_standard_library() {
-    check(&[1.0, f64::MIN_POSITIVE, std::f64::consts::SQRT_2, std::f64::consts::FRAC_1_SQRT_2], Real::log, f64::ln, 1);
+    check(
+        &[1.0, f64::MIN_POSITIVE, std::f64::consts::SQRT_2, std::f64::consts::FRAC_1_SQRT_2],
+        Real::log,
+        f64::ln,
+        1,
+    );
     check(&[-1.0, 1.0, 1e-16, -1e-16], Real::log1p, f64::ln_1p, 2);
 }
 
 #[test]
 fn sigmoids_are_those_of_the_standard_library() {
-    check(&[0.0], Real::sigmoid, |x| if x < 0.0 { x.exp() / (1.0 + x.exp()) } else { 1.0 / (1.0 + (-x).exp()) }, 3);
+    check(
+        &[0.0],
+        Real::sigmoid,
+        |x| if x < 0.0 { x.exp() / (1.0 + x.exp()) } else { 1.0 / (1.0 + (-x).exp()) },
+        3,
+    );
     check(&[0.0, -36.0, 36.0], Real::softplus, |x| x.max(0.0) + (-x.abs()).exp().ln_1p(), 3);
     check(&[0.0, 19.0, -19.0], Real::tanh, f64::tanh, 3);
 }

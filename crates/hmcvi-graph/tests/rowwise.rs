@@ -39,7 +39,11 @@ const CASES: [Case; 21] = [
     Case { name: "reverse_cumsum_cols", cols: &[5], build: |x| x[0].reverse_cumsum_cols() },
     Case { name: "log_sum_exp_groups", cols: &[6], build: |x| x[0].log_sum_exp_groups(3) },
     Case { name: "pairs", cols: &[4], build: |x| x[0].log_sum_exp_groups(2) },
-    Case { name: "log_sum_exp_of", cols: &[3, 1], build: |x| Expr::log_sum_exp_of(&[x[0], x[1], 2.0 * x[0]]) },
+    Case {
+        name: "log_sum_exp_of",
+        cols: &[3, 1],
+        build: |x| Expr::log_sum_exp_of(&[x[0], x[1], 2.0 * x[0]]),
+    },
     Case { name: "sum_groups", cols: &[6], build: |x| x[0].sum_groups(2) },
     Case { name: "repeat_cols", cols: &[3], build: |x| x[0].repeat_cols(3) },
     Case { name: "row_matmul", cols: &[6, 12], build: |x| x[0].row_matmul(x[1], [2, 3, 4]) },
@@ -241,7 +245,8 @@ fn factors_and_solutions_of_all_sizes_in_f64() {
 #[test]
 fn log_sum_exp_of_values_is_that_of_groups() {
     let inf = f64::INFINITY;
-    let rows = [[-1.0, 2.0, 0.5], [1e4, 1e4 + 1.0, -1e4], [-inf, -inf, -inf], [-inf, 3.0, -inf], [inf, 1.0, 2.0]];
+    let rows =
+        [[-1.0, 2.0, 0.5], [1e4, 1e4 + 1.0, -1e4], [-inf, -inf, -inf], [-inf, 3.0, -inf], [inf, 1.0, 2.0]];
     let graph = Graph::new();
     let x = graph.batch_input("x", 3);
     let parts: Vec<Expr<'_>> = (0..3).map(|i| x.slice_cols(i, 1)).collect();
@@ -251,7 +256,10 @@ fn log_sum_exp_of_values_is_that_of_groups() {
     executable.evaluate(&Store::new(), &run).expect("it runs");
     let output = |name| executable.output(name).expect("an output").iter();
     for (found, expected) in output("of").zip(output("row")) {
-        assert!(found == expected || (found - expected).abs() < 1e-12 * expected.abs(), "{found}, {expected}");
+        assert!(
+            found == expected || (found - expected).abs() < 1e-12 * expected.abs(),
+            "{found}, {expected}"
+        );
     }
 }
 

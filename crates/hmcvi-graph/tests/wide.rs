@@ -98,7 +98,8 @@ fn derivatives_of_passes_are_those_of_finite_differences() {
     let z = places(1);
     let at = |z: &[f64], name: &str| output(&run::<f64>(&program, options, z), name);
     let (gradient, second) = (at(&z, "gradient"), at(&z, "second"));
-    let uphill = |z: &[f64]| -> Vec<f64> { z.iter().zip(at(z, "gradient")).map(|(z, g)| z + 0.001 * g).collect() };
+    let uphill =
+        |z: &[f64]| -> Vec<f64> { z.iter().zip(at(z, "gradient")).map(|(z, g)| z + 0.001 * g).collect() };
     for i in 0..VARIABLES {
         let moved = |by: f64| {
             let mut z = z.clone();
@@ -153,8 +154,12 @@ fn constants_of_a_density_are_shared_by_all_its_calls() {
     let moved = density(z + 1.0, 1500, 1500);
     let program = |values: &[Expr<'_>]| {
         let named = values.iter().enumerate();
-        let program = named.fold(graph.program(), |program, (i, value)| program.output(&i.to_string(), *value));
-        program.compile().expect("well formed").cpu_bytes::<f64>(CpuOptions { threads: 1, ..CpuOptions::for_rows(1) })
+        let program =
+            named.fold(graph.program(), |program, (i, value)| program.output(&i.to_string(), *value));
+        program
+            .compile()
+            .expect("well formed")
+            .cpu_bytes::<f64>(CpuOptions { threads: 1, ..CpuOptions::for_rows(1) })
     };
     let (one, two) = (program(&[first]), program(&[first, moved]));
     assert!(two < one + 20_000, "{two} bytes for two calls, {one} for one of them");
@@ -167,7 +172,8 @@ fn wide_values_that_are_wanted_are_kept() {
     let x: Vec<f64> = (0..2000 * VARIABLES).map(|i| number(i, 0.5)).collect();
     let logits = z.matmul_transposed(graph.constant_matrix(2000, VARIABLES, &x));
     let (terms, other) = (logits.softplus(), (logits - 1.0).exp().sum_cols());
-    let program = graph.program().output("terms", terms).output("sum", terms.sum_cols()).output("other", other);
+    let program =
+        graph.program().output("terms", terms).output("sum", terms.sum_cols()).output("other", other);
     let program = program.compile().expect("well formed");
     let executable = run::<f64>(&program, CpuOptions::for_rows(3), &places(3));
     let terms = output(&executable, "terms");

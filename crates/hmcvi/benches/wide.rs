@@ -23,12 +23,17 @@ const ROWS: usize = 64;
 fn main() {
     let given: Vec<usize> = std::env::args().skip(1).filter_map(|a| a.parse().ok()).collect();
     let sizes = if given.is_empty() { vec![569, 5690, 56_900] } else { given };
-    println!("observations  update, ms  working memory, MiB  one row, µs  working memory, MiB  peak of the process, MiB");
+    println!(
+        "observations  update, ms  working memory, MiB  one row, µs  working memory, MiB  peak of the process, MiB"
+    );
     for observations in sizes {
         let bound = regression(observations);
         let (update, of_update) = update(&bound);
         let (row, of_row) = one_row(&bound);
-        println!("{observations:12}  {update:10.2}  {of_update:19.1}  {row:11.1}  {of_row:19.1}  {:24}", peak());
+        println!(
+            "{observations:12}  {update:10.2}  {of_update:19.1}  {row:11.1}  {of_row:19.1}  {:24}",
+            peak()
+        );
     }
 }
 
@@ -57,7 +62,12 @@ fn update(bound: &Bound) -> (f64, f64) {
     let parameters = Rc::new(Parameters::new(&graph));
     let potential = bound.potential();
     let chain = HmcChain {
-        settings: ChainSettings { hmc_steps: 3, leapfrog_steps: 4, mass: Mass::Global, ..ChainSettings::default() },
+        settings: ChainSettings {
+            hmc_steps: 3,
+            leapfrog_steps: 4,
+            mass: Mass::Global,
+            ..ChainSettings::default()
+        },
         encoder: None,
         hidden: vec![32],
         activation: Activation::Tanh,

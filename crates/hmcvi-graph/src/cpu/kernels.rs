@@ -3,11 +3,9 @@
 //! Everything else on the CPU is generic and thin; without this, each crate that runs programs would
 //! compile the kernels again.
 
-use std::ops::Range;
-
 use pulp::Arch;
 
-use super::matmul::{self, Accumulate, Lanes, Product};
+use super::matmul::{Accumulate, Lanes, Product};
 use super::{group, rowwise};
 
 /// Number types with compiled kernels.
@@ -16,18 +14,6 @@ pub trait Kernels: Sized {
     fn lanes(arch: Arch) -> usize;
     fn run_group(arch: Arch, run: group::Run<'_, Self>);
     fn run_rowwise(arch: Arch, run: rowwise::Run<'_, Self>);
-    /// Packs these columns of an operand `size`.
-    ///
-    /// # Safety
-    /// As for [`matmul::pack`].
-    unsafe fn pack(
-        lanes: usize,
-        source: *const Self,
-        stride: (usize, usize),
-        size: [usize; 2],
-        cols: Range<usize>,
-        packed: *mut Self,
-    );
     fn run_product(arch: Arch, product: Product<Self>);
     fn run_accumulate(arch: Arch, sum: Accumulate<'_, Self>);
 }
@@ -46,18 +32,6 @@ macro_rules! kernels {
             #[inline(never)]
             fn run_rowwise(arch: Arch, run: rowwise::Run<'_, $real>) {
                 arch.dispatch(run);
-            }
-            #[inline(never)]
-            unsafe fn pack(
-                lanes: usize,
-                source: *const $real,
-                stride: (usize, usize),
-                [depth, width]: [usize; 2],
-                cols: Range<usize>,
-                packed: *mut $real,
-            ) {
-                // SAFETY: guaranteed by the caller.
-                unsafe { matmul::pack(lanes, source, stride, depth, width, cols.start, cols.end, packed) }
             }
             #[inline(never)]
             fn run_product(arch: Arch, product: Product<$real>) {

@@ -296,7 +296,8 @@ impl<T: Real> WithSimd for Product<T> {
             while col < self.cols {
                 let width = panel_width(lanes, self.cols, col);
                 // The next panel comes from afar: fetch a share of it behind every block.
-                let next = self.packed.wrapping_add(self.packed_depth * (col + width) + (self.first + p) * width);
+                let next =
+                    self.packed.wrapping_add(self.packed_depth * (col + width) + (self.first + p) * width);
                 let share = (depth * width * size_of::<T>()).div_ceil(64 * self.rows.div_ceil(BLOCK_ROWS));
                 for (i, row) in (0..self.rows).step_by(BLOCK_ROWS).enumerate() {
                     let rows = BLOCK_ROWS.min(self.rows - row);

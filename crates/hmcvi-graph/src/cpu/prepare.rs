@@ -12,7 +12,13 @@ use crate::shape::Rows;
 /// A stage with its groups prepared and its parallel work cut into tasks.
 pub(super) enum Prepared {
     Fixed(Vec<Wave>),
-    Rows { codes: Vec<Codes>, packs: Vec<PackTask>, once: Vec<PackTask>, packed: Vec<usize>, packed_len: usize },
+    Rows {
+        codes: Vec<Codes>,
+        packs: Vec<PackTask>,
+        once: Vec<PackTask>,
+        packed: Vec<usize>,
+        packed_len: usize,
+    },
 }
 
 /// Places of packed constants, which all stages share and which are packed once.
@@ -141,11 +147,8 @@ fn prepare_waves(plan: &Plan, waves: &[Vec<Step>]) -> Prepared {
                     _ => (usize::MAX, 0),
                 };
                 let codes: Vec<_> = steps.iter().map(|step| code(step, &address)).collect();
-                let tasks: Vec<_> = codes
-                    .iter()
-                    .enumerate()
-                    .flat_map(|(step, code)| tasks(step, code.as_ref()))
-                    .collect();
+                let tasks: Vec<_> =
+                    codes.iter().enumerate().flat_map(|(step, code)| tasks(step, code.as_ref())).collect();
                 let elements = tasks.iter().map(|(step, rows)| match &codes[*step] {
                     Some(code) => rows.len() * code.cols,
                     // A product is worth a thread.

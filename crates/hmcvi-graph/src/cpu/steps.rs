@@ -6,7 +6,7 @@ use pulp::Arch;
 
 use super::arena::Arena;
 use super::code::Code;
-use super::matmul::{Accumulate, Product, SumTerm};
+use super::matmul::{self, Accumulate, Product, SumTerm};
 use super::memory::{Frame, Memory};
 use super::prepare::{Codes, PackTask};
 use super::{group, rowwise};
@@ -43,7 +43,7 @@ impl<T: Real> Engine<T> {
         unsafe {
             let source = self.memory.first(&Frame::fixed(), view);
             let to = self.memory.packed.add(packed[task.pack]);
-            T::pack(self.lanes, source, stride, [depth, cols], task.cols.clone(), to);
+            matmul::pack(self.lanes, source, stride, depth, cols, task.cols.start, task.cols.end, to);
         }
     }
 
@@ -147,7 +147,7 @@ impl<T: Real> Engine<T> {
             let transposed = *transpose == Transpose::Right;
             let stride = if transposed { (1, b.stride) } else { (b.stride, 1) };
             let (depth, cols) = if transposed { (b_size[1], b_size[0]) } else { (b_size[0], b_size[1]) };
-            T::pack(self.lanes, right, stride, [depth, cols], 0..cols, scratch);
+            matmul::pack(self.lanes, right, stride, depth, cols, 0, cols, scratch);
             let (a_stride, c_stride) = (a.stride, out.stride);
             let (rows, packed) = (a_size[0], scratch);
             let (packed_depth, first, add) = (depth, 0, false);

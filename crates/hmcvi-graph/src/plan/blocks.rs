@@ -19,7 +19,15 @@ impl Emitter<'_> {
         let args = self.node(id).args.clone();
         let out = self.keep(id);
         let block = BLOCK.min(pass.cols);
-        let mut writer = Writer { emitter: self, pass, args: &args, out, cols: block, blocks: Vec::new(), reads: Vec::new() };
+        let mut writer = Writer {
+            emitter: self,
+            pass,
+            args: &args,
+            out,
+            cols: block,
+            blocks: Vec::new(),
+            reads: Vec::new(),
+        };
         let whole = writer.steps();
         let (mut writes, reads) = (writer.blocks.clone(), writer.reads.clone());
         let rest = match pass.cols % block {
@@ -132,11 +140,14 @@ impl Writer<'_, '_, '_> {
             {
                 let id = self.args[outer];
                 let (view, shape) = (self.read(id), self.emitter.shape(id));
-                places.source(arg, match (shape.is_batch(), shape.cols) {
-                    (true, _) => Source::Column(view),
-                    (false, 1) => Source::One(view),
-                    (false, _) => Source::Row(view),
-                });
+                places.source(
+                    arg,
+                    match (shape.is_batch(), shape.cols) {
+                        (true, _) => Source::Column(view),
+                        (false, 1) => Source::One(view),
+                        (false, _) => Source::Row(view),
+                    },
+                );
             }
         }
         for (i, node) in elements() {

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use super::{Base, Block, Group, Instruction, Pack, Plan, Program, Sink, Source, Stage, Step, View, Wide, WideStep};
+use super::{
+    Base, Block, Group, Instruction, Pack, Plan, Program, Sink, Source, Stage, Step, View, Wide, WideStep,
+};
 use crate::op::{Draw, Transpose, Unary};
 use crate::shape::Shape;
 
@@ -214,11 +216,21 @@ fn write_wide(f: &mut fmt::Formatter<'_>, plan: &Plan, wide: &Wide, packs: &[[us
         match step {
             WideStep::Spread { a, pack, out } => {
                 let depth = packs[*pack][0];
-                writeln!(f, "  {} = {} · pack {pack}   [N, {depth}]·[{depth}, {block}]", name(plan, *out), name(plan, *a))?;
+                writeln!(
+                    f,
+                    "  {} = {} · pack {pack}   [N, {depth}]·[{depth}, {block}]",
+                    name(plan, *out),
+                    name(plan, *a)
+                )?;
             }
             WideStep::Collect { a, pack, out } => {
                 let cols = packs[*pack][1];
-                writeln!(f, "  {} += {} · pack {pack}   [N, {block}]·[{block}, {cols}]", name(plan, *out), name(plan, *a))?;
+                writeln!(
+                    f,
+                    "  {} += {} · pack {pack}   [N, {block}]·[{block}, {cols}]",
+                    name(plan, *out),
+                    name(plan, *a)
+                )?;
             }
             WideStep::Gather { from, out, .. } => {
                 writeln!(f, "  {} = gather_cols({})", name(plan, *out), name(plan, from.0))?;

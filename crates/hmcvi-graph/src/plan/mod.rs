@@ -115,12 +115,12 @@ pub struct Program {
     pub(crate) plan: Arc<Plan>,
     /// What it was made from, for plans of other devices.
     #[cfg(feature = "cuda")]
-    source: Arc<Source>,
+    source: Arc<Described>,
 }
 
 /// All nodes and constants of a graph, and what is wanted.
 #[cfg(feature = "cuda")]
-type Source = (Vec<Node>, Vec<Arc<[f64]>>, Vec<Root>);
+type Described = (Vec<Node>, Vec<Arc<[f64]>>, Vec<Root>);
 
 /// What a plan is for.
 #[derive(Clone, Copy, PartialEq)]
@@ -315,14 +315,30 @@ pub(crate) struct Wide {
 /// those of all columns and are read from the block's first one on.
 pub(crate) enum WideStep {
     /// `out = a · pack`, of the block's columns of the pack.
-    Spread { a: View, pack: usize, out: View },
+    Spread {
+        a: View,
+        pack: usize,
+        out: View,
+    },
     /// Columns of `from`, with so many columns, by the block's part of a list.
-    Gather { from: (View, usize), list: Columns, out: View },
+    Gather {
+        from: (View, usize),
+        list: Columns,
+        out: View,
+    },
     Group(Group),
     /// Adds `a · pack` to `out`, of the block's rows of the pack.
-    Collect { a: View, pack: usize, out: View },
+    Collect {
+        a: View,
+        pack: usize,
+        out: View,
+    },
     /// Adds the columns of `a` to those of `out`, which has so many, by the block's part of a list.
-    Segment { a: View, list: Columns, out: (View, usize) },
+    Segment {
+        a: View,
+        list: Columns,
+        out: (View, usize),
+    },
 }
 
 impl Wide {

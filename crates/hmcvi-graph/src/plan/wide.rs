@@ -46,7 +46,8 @@ fn part(nodes: &[Node], node: &Node) -> Part {
             Part::Spreads
         }
         Op::Unary(_) | Op::Binary(_) | Op::Select if is_wide => {
-            let fits = |arg: &NodeId| nodes[*arg as usize].shape.cols == 1 || is_row_or_wide(nodes, node, *arg);
+            let fits =
+                |arg: &NodeId| nodes[*arg as usize].shape.cols == 1 || is_row_or_wide(nodes, node, *arg);
             if node.args.iter().all(fits) { Part::Element } else { Part::Other }
         }
         _ => Part::Other,
@@ -74,7 +75,8 @@ fn passing(nodes: &[Node], roots: &[Root]) -> Vec<bool> {
         in_memory[*node as usize] = true;
     }
     for (id, node) in nodes.iter().enumerate() {
-        for (i, &arg) in node.args.iter().enumerate().filter(|(_, arg)| parts[**arg as usize] != Part::Other) {
+        for (i, &arg) in node.args.iter().enumerate().filter(|(_, arg)| parts[**arg as usize] != Part::Other)
+        {
             let is_alike = parts[id] == Part::Element && nodes[arg as usize].shape == node.shape;
             if is_alike {
                 sets.join(id, arg as usize);
@@ -202,7 +204,8 @@ impl<'n> Rewrite<'n> {
         let firsts = results.iter().map(|id| self.nodes[*id].args[0]);
         for id in self.needed(number, firsts.collect()) {
             let node = &self.nodes[id as usize];
-            let inside = node.args.iter().map(|&arg| self.argument(number, arg, &mut pass, &mut args)).collect();
+            let inside =
+                node.args.iter().map(|&arg| self.argument(number, arg, &mut pass, &mut args)).collect();
             pass.nodes.push(WideNode { op: node.op.clone(), args: inside });
             self.inner[id as usize] = (number, WideArg::Inner(pass.nodes.len() - 1));
         }
@@ -212,7 +215,13 @@ impl<'n> Rewrite<'n> {
             let mut inside = node.args.iter().map(|&arg| self.argument(number, arg, &mut pass, &mut args));
             let (of, operand) = (inside.next(), inside.next());
             let Some(WideArg::Inner(of)) = of else { unreachable!("results are of values of the pass") };
-            pass.results.push(WideResult { op: node.op.clone(), of, operand, first: total, cols: node.shape.cols });
+            pass.results.push(WideResult {
+                op: node.op.clone(),
+                of,
+                operand,
+                first: total,
+                cols: node.shape.cols,
+            });
             total += node.shape.cols;
         }
         let place = self.new.len() as NodeId;
@@ -244,7 +253,13 @@ impl<'n> Rewrite<'n> {
     }
 
     /// An argument inside a pass: another value of it, a number, or an argument of the pass.
-    fn argument(&mut self, number: usize, id: NodeId, pass: &mut WidePass, args: &mut Vec<NodeId>) -> WideArg {
+    fn argument(
+        &mut self,
+        number: usize,
+        id: NodeId,
+        pass: &mut WidePass,
+        args: &mut Vec<NodeId>,
+    ) -> WideArg {
         let (seen, known) = self.inner[id as usize];
         if seen == number {
             return known;

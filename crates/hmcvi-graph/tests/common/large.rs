@@ -16,8 +16,12 @@ pub enum Kind {
 }
 
 /// Names, and about how many expressions each step of time or term becomes.
-pub const KINDS: [(&str, Kind, usize); 4] =
-    [("ARMA(1, 1)", Kind::Arma, 36), ("GARCH(1, 1)", Kind::Garch, 70), ("states", Kind::States, 46), ("terms", Kind::Terms, 55)];
+pub const KINDS: [(&str, Kind, usize); 4] = [
+    ("ARMA(1, 1)", Kind::Arma, 36),
+    ("GARCH(1, 1)", Kind::Garch, 70),
+    ("states", Kind::States, 46),
+    ("terms", Kind::Terms, 55),
+];
 
 /// The gradient of a density where one leapfrog step ends: second derivatives, as training has them.
 pub fn program(graph: &Graph, kind: Kind, steps: usize) -> ProgramBuilder<'_> {

@@ -38,7 +38,9 @@ impl Writer<'_> {
                     others.push(self.fixed_product(*transpose, *a, *b, *out));
                 }
                 Step::Rowwise(step) => others.push(self.fixed_rowwise(step, THREADS)),
-                Step::Product { .. } | Step::Accumulate { .. } | Step::Wide(_) => unreachable!("steps of row stages"),
+                Step::Product { .. } | Step::Accumulate { .. } | Step::Wide(_) => {
+                    unreachable!("steps of row stages")
+                }
             }
         }
         if apart {
