@@ -75,18 +75,23 @@ impl<T: Real> Engine<T> {
         (at, packed_depth, first): (usize, usize, usize),
         out: View,
     ) {
-        let add = first > 0;
         // SAFETY: the views have these rows in the tile, and the operand was packed.
         let product = unsafe {
-            let (a, c) = (self.memory.row(frame, a, 0), self.memory.row(frame, out, 0));
-            (a, c, self.memory.packed.add(at))
+            Product {
+                rows,
+                depth,
+                cols,
+                packed_depth,
+                first,
+                add: first > 0,
+                a: self.memory.row(frame, a, 0),
+                a_stride: a.stride,
+                packed: self.memory.packed.add(at),
+                c: self.memory.row(frame, out, 0),
+                c_stride: out.stride,
+            }
         };
-        let (a_stride, c_stride) = (a.stride, out.stride);
-        let (a, c, packed) = product;
-        T::run_product(
-            self.arch,
-            Product { rows, depth, cols, packed_depth, first, add, a, a_stride, packed, c, c_stride },
-        );
+        T::run_product(self.arch, product);
     }
 
     /// Calls a function with each row of two views, which have so many columns.

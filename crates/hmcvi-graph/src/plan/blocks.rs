@@ -3,15 +3,65 @@
 use std::collections::HashMap;
 
 use super::emit::Emitter;
-use super::{Group, Instruction, Sink, Source, Step, Value, View, Wide, WideStep};
+use super::{Group, Instruction, Sink, Source, Step, Value, View};
 use crate::graph::NodeId;
 use crate::op::{Op, Transpose, Unary, WideArg, WidePass, WideResult};
-use crate::rowwise::RowOp;
+use crate::rowwise::{Columns, RowOp};
 use crate::shape::Shape;
 
 /// Columns of a block: whole panels of packed operands, few enough that the blocks of a tile stay in the second-level
 /// cache, and enough that a step has something to do. Results are rounded differently for different values.
 const BLOCK: usize = 256;
+
+/// Values of many columns, computed for one block of columns after the other, and sums over all of them.
+pub(crate) struct Wide {
+    pub(crate) cols: usize,
+    /// Columns of a block.
+    pub(crate) block: usize,
+    /// What is done for a block, and for the last one where it is shorter.
+    pub(crate) whole: Vec<WideStep>,
+    pub(crate) rest: Vec<WideStep>,
+    /// What is read, and what is written: the results and the memory of a block.
+    pub(crate) reads: Vec<View>,
+    pub(crate) writes: Vec<View>,
+}
+
+/// A step for a block of columns. Views of blocks have a column for each of its columns; rows and lists of columns are
+/// those of all columns and are read from the block's first one on.
+pub(crate) enum WideStep {
+    /// `out = a · pack`, of the block's columns of the pack.
+    Spread {
+        a: View,
+        pack: usize,
+        out: View,
+    },
+    /// Columns of `from`, with so many columns, by the block's part of a list.
+    Gather {
+        from: (View, usize),
+        list: Columns,
+        out: View,
+    },
+    Group(Group),
+    /// Adds `a · pack` to `out`, of the block's rows of the pack.
+    Collect {
+        a: View,
+        pack: usize,
+        out: View,
+    },
+    /// Adds the columns of `a` to those of `out`, which has so many, by the block's part of a list.
+    Segment {
+        a: View,
+        list: Columns,
+        out: (View, usize),
+    },
+}
+
+impl Wide {
+    /// The steps for a whole block or the last one, for each block.
+    pub(crate) fn parts(&self) -> [&[WideStep]; 2] {
+        [&self.whole, &self.rest]
+    }
+}
 
 impl Emitter<'_> {
     /// The step of a pass, and the place of its results.
@@ -33,7 +83,7 @@ impl Emitter<'_> {
         let rest = match pass.cols % block {
             0 => Vec::new(),
             cols => {
-                writer.begin(cols);
+                writer.cols = cols;
                 writer.steps()
             }
         };
@@ -67,10 +117,6 @@ struct Places {
 }
 
 impl Writer<'_, '_, '_> {
-    fn begin(&mut self, cols: usize) {
-        self.cols = cols;
-    }
-
     fn steps(&mut self) -> Vec<WideStep> {
         let (mut steps, mut places, mut used) = (Vec::new(), Places::default(), 0);
         for (i, node) in self.pass.nodes.iter().enumerate() {

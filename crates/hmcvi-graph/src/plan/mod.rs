@@ -7,6 +7,7 @@
 
 mod blocks;
 mod buffers;
+mod constants;
 mod dot;
 mod emit;
 mod fuse;
@@ -17,6 +18,8 @@ mod wide;
 
 pub use listing::Cost;
 
+pub(crate) use blocks::{Wide, WideStep};
+
 use std::sync::Arc;
 
 use crate::data::Gathered;
@@ -24,7 +27,7 @@ use crate::error::CompileError;
 use crate::expr::Expr;
 use crate::graph::{Graph, Node, NodeId};
 use crate::op::{Binary, Draw, Op, Transpose, Unary};
-use crate::rowwise::{Columns, RowOp};
+use crate::rowwise::RowOp;
 use crate::shape::{Rows, Shape};
 
 /// What a program computes, before it is compiled. Made by [`Graph::program`].
@@ -296,56 +299,6 @@ pub(crate) enum Step {
         cols: usize,
         terms: Vec<Term>,
     },
-}
-
-/// Values of many columns, computed for one block of columns after the other, and sums over all of them.
-pub(crate) struct Wide {
-    pub(crate) cols: usize,
-    /// Columns of a block.
-    pub(crate) block: usize,
-    /// What is done for a block, and for the last one where it is shorter.
-    pub(crate) whole: Vec<WideStep>,
-    pub(crate) rest: Vec<WideStep>,
-    /// What is read, and what is written: the results and the memory of a block.
-    pub(crate) reads: Vec<View>,
-    pub(crate) writes: Vec<View>,
-}
-
-/// A step for a block of columns. Views of blocks have a column for each of its columns; rows and lists of columns are
-/// those of all columns and are read from the block's first one on.
-pub(crate) enum WideStep {
-    /// `out = a · pack`, of the block's columns of the pack.
-    Spread {
-        a: View,
-        pack: usize,
-        out: View,
-    },
-    /// Columns of `from`, with so many columns, by the block's part of a list.
-    Gather {
-        from: (View, usize),
-        list: Columns,
-        out: View,
-    },
-    Group(Group),
-    /// Adds `a · pack` to `out`, of the block's rows of the pack.
-    Collect {
-        a: View,
-        pack: usize,
-        out: View,
-    },
-    /// Adds the columns of `a` to those of `out`, which has so many, by the block's part of a list.
-    Segment {
-        a: View,
-        list: Columns,
-        out: (View, usize),
-    },
-}
-
-impl Wide {
-    /// The steps for a whole block or the last one, for each block.
-    pub(crate) fn parts(&self) -> [&[WideStep]; 2] {
-        [&self.whole, &self.rest]
-    }
 }
 
 /// A function of whole rows: its arguments and its result, each with its columns. Rows of an argument with stride 0 are

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::buffers;
 use super::emit::{self, Emitter};
-use super::{For, Named, Plan, Root, RowStage, Stage, Target, wide};
+use super::{For, Named, Plan, Root, RowStage, Stage, Target, constants, wide};
 use crate::graph::{Node, NodeId};
 use crate::op::{Binary, Op, Transpose, Unary};
 use crate::shape::Shape;
@@ -72,7 +72,7 @@ pub(super) fn is_given(op: &Op) -> bool {
 /// Plans a program for some roots.
 pub(super) fn plan(nodes: &[Node], constants: &[Arc<[f64]>], roots: &[Root], target: For) -> Plan {
     let (mut nodes, roots) = compact(nodes, roots);
-    let constants = needed_constants(&mut nodes, constants);
+    let constants = constants::needed(&mut nodes, constants);
     let is_once = target == For::Processor;
     let (nodes, roots) = if is_once { wide::gather(nodes, roots) } else { (nodes, roots) };
     let analysis = analyse(nodes, &roots, is_once);
@@ -109,20 +109,6 @@ pub(super) fn plan(nodes: &[Node], constants: &[Arc<[f64]>], roots: &[Root], tar
         once,
         stages,
     }
-}
-
-/// The constants that nodes need, which are renumbered.
-fn needed_constants(nodes: &mut [Node], constants: &[Arc<[f64]>]) -> Vec<Arc<[f64]>> {
-    let (mut places, mut needed) = (HashMap::new(), Vec::new());
-    for node in nodes {
-        if let Op::Constant(place) = &mut node.op {
-            *place = *places.entry(*place).or_insert_with(|| {
-                needed.push(constants[*place].clone());
-                needed.len() - 1
-            });
-        }
-    }
-    needed
 }
 
 fn place_targets(analysis: &Analysis) -> (Vec<Target>, usize) {
@@ -224,24 +210,10 @@ fn analyse(nodes: Vec<Node>, roots: &[Root], is_once: bool) -> Analysis {
         level[*node as usize] + usize::from(nodes[*node as usize].shape.is_batch())
     });
     let last = ends.chain(level.iter().copied()).max().unwrap_or(0);
-    let constant = if is_once { constant(&nodes) } else { vec![false; nodes.len()] };
+    let constant = if is_once { constants::computed(&nodes) } else { vec![false; nodes.len()] };
     let mut analysis = Analysis { nodes, level, constant, target, targets, merged, last };
     analysis.postpone();
     analysis
-}
-
-/// Which values are computed from constants alone.
-fn constant(nodes: &[Node]) -> Vec<bool> {
-    let mut constant: Vec<bool> = Vec::with_capacity(nodes.len());
-    for node in nodes {
-        let known = |arg: &NodeId| {
-            let op = &nodes[*arg as usize].op;
-            constant[*arg as usize] || matches!(op, Op::Scalar(_) | Op::Constant(_))
-        };
-        let is_constant = !node.shape.is_batch() && !node.args.is_empty() && node.args.iter().all(known);
-        constant.push(is_constant);
-    }
-    constant
 }
 
 fn is_sum(op: &Op) -> bool {
