@@ -24,7 +24,8 @@ pub(super) fn bound(fits: &[FitData]) -> Option<Figure> {
         kind: FigureKind::Lines,
         title: "Bound on the log evidence".into(),
         caption: "Means over 50 updates: higher is better. The start looks for a first Gaussian, then the Gaussian is \
-                  learnt, then the chain of HMC steps. What a stage adds to the one before is what it is worth."
+                  learnt, its coordinates are bent where that pays, and the chain of HMC steps is learnt. What a stage \
+                  adds to the one before is what it is worth."
             .into(),
         x: "update".into(),
         y: "bound (nats)".into(),
