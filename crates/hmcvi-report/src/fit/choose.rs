@@ -12,6 +12,8 @@ const POINTS: usize = 1000;
 /// Numbers with a higher rank correlation are functions of each other, which says nothing about the posterior.
 const SAME: f64 = 0.999;
 
+/// How little a number is trusted.
+type Score<'s> = Box<dyn Fn(&str) -> f64 + 's>;
 /// Why a number was chosen: words about one, and about several.
 pub(super) type Rule = [&'static str; 2];
 
@@ -21,7 +23,7 @@ pub(super) fn worst_first(fits: &[FitData], all: &[Series<'_>]) -> (Vec<String>,
     let names: Vec<String> = first.chains.iter().take(1).flat_map(|c| c.names().map(String::from)).collect();
     let held = reference(all, fits.len());
     let other = held.and_then(|held| all.iter().find(|series| series.name != held.name));
-    let (score, rule): (Box<dyn Fn(&str) -> f64>, _) = match (held, other) {
+    let (score, rule): (Score<'_>, Rule) = match (held, other) {
         (Some(held), Some(other)) => {
             let rule = match held.nuts {
                 true => ["is furthest from NUTS", "are furthest from NUTS"],

@@ -75,7 +75,7 @@ impl std::fmt::Display for Short {
 
 /// Terminals are read by programs too: they get the minus of their keyboards.
 fn plain(text: String) -> String {
-    text.replace('−', "-").replace('–', "-")
+    text.replace(['−', '–'], "-")
 }
 
 /// What there is beside the numbers of the model.
