@@ -295,9 +295,14 @@ impl<T: Real> WithSimd for Product<T> {
             let mut col = if self.rows == 1 { unsafe { self.row(simd, p, depth) } } else { 0 };
             while col < self.cols {
                 let width = panel_width(lanes, self.cols, col);
-                // The next panel comes from afar: fetch a share of it behind every block.
-                let next =
-                    self.packed.wrapping_add(self.packed_depth * (col + width) + (self.first + p) * width);
+                // The next panel comes from afar: fetch a share of it behind every block. Behind the last panel of some
+                // rows of an operand come further rows of the first one.
+                let next = if col + width >= self.cols && self.depth < self.packed_depth {
+                    (self.first + p + depth) * panel_width(lanes, self.cols, 0)
+                } else {
+                    self.packed_depth * (col + width) + (self.first + p) * width
+                };
+                let next = self.packed.wrapping_add(next);
                 let share = (depth * width * size_of::<T>()).div_ceil(64 * self.rows.div_ceil(BLOCK_ROWS));
                 for (i, row) in (0..self.rows).step_by(BLOCK_ROWS).enumerate() {
                     let rows = BLOCK_ROWS.min(self.rows - row);
