@@ -1,7 +1,9 @@
 //! Read values that are known before anything runs, for those who check them.
 
+use std::collections::HashSet;
+
 use crate::expr::Expr;
-use crate::op::{Op, Unary};
+use crate::op::{Binary, Op, Unary};
 use crate::rowwise::RowOp;
 use crate::shape::Rows;
 
@@ -25,6 +27,39 @@ impl Expr<'_> {
             }
             _ => None,
         }
+    }
+}
+
+impl<'g> Expr<'g> {
+    /// The value without those of its summands that are the same whatever is given to a run: numbers, matrices known now
+    /// and functions of them. Differences and negative sums are looked into; the shape may become smaller, and 0 is what
+    /// is left of a value without other summands.
+    pub fn without_fixed_summands(self) -> Self {
+        if self.is_fixed() {
+            return self.graph.constant(0.0);
+        }
+        match self.node().op {
+            Op::Binary(Binary::Add) => self.arg(0).without_fixed_summands() + self.arg(1).without_fixed_summands(),
+            Op::Binary(Binary::Sub) => self.arg(0).without_fixed_summands() - self.arg(1).without_fixed_summands(),
+            Op::Unary(Unary::Neg) => -self.arg(0).without_fixed_summands(),
+            _ => self,
+        }
+    }
+
+    /// Whether the value is the same in every run. Values with a row for each data point are taken to differ.
+    fn is_fixed(self) -> bool {
+        let (mut open, mut seen) = (vec![self], HashSet::new());
+        while let Some(x) = open.pop() {
+            let node = x.node();
+            let is_number = matches!(node.op, Op::Scalar(_) | Op::Constant(_));
+            if node.shape.is_batch() || (node.args.is_empty() && !is_number) {
+                return false;
+            }
+            if seen.insert(x.id) {
+                open.extend((0..node.args.len()).map(|i| x.arg(i)));
+            }
+        }
+        true
     }
 }
 

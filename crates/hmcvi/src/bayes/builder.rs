@@ -6,7 +6,7 @@ use hmcvi_graph::{Expr, Graph};
 
 use super::data::Data;
 use super::distribution::Distribution;
-use super::support::Constrained;
+use super::support::{Constrained, Support};
 use super::{Dims, Index, ModelError, Var};
 
 /// Where real numbers of variables come from.
@@ -26,6 +26,15 @@ pub struct Variable {
     pub dims: Dims,
     /// Real numbers that it is made from.
     pub unconstrained: usize,
+}
+
+/// The order in which elements of a matrix take their real numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// One row after the other.
+    Rows,
+    /// One column after the other, as in Stan; for matrices whose elements are constrained each for itself.
+    Columns,
 }
 
 /// What a model is made of, collected while it is described.
@@ -151,22 +160,36 @@ impl<'g> Builder<'g> {
         value
     }
 
+    /// A variable to infer on a support, without a prior: each of its values is as good as another. Elements of
+    /// matrices take their real numbers row by row or, as in Stan, column by column.
+    pub fn declare(&mut self, name: &str, support: Support<'g>, dims: impl Into<Dims>, order: Order) -> Var<'g> {
+        let dims = dims.into();
+        let value = self.constrained(name, "its type", support, dims, order);
+        self.check(name);
+        value
+    }
+
     /// A variable on the support of a distribution.
     fn free(&mut self, name: &str, distribution: &Distribution<'g>, dims: Dims) -> Var<'g> {
+        let described = format!("{} is its distribution", distribution.name());
+        self.constrained(name, &described, distribution.support(), dims, Order::Rows)
+    }
+
+    fn constrained(
+        &mut self,
+        name: &str,
+        described: &str,
+        support: Support<'g>,
+        dims: Dims,
+        order: Order,
+    ) -> Var<'g> {
         if self.variables.iter().any(|known| known.name == name) {
             self.error.get_or_insert(ModelError::Twice { name: name.into() });
         }
-        let support = distribution.support();
         let unconstrained = match support.unconstrained(dims) {
             Ok(0) => return self.fail(name, format!("{dims} leave nothing to infer"), dims),
             Ok(unconstrained) => unconstrained,
-            Err(problem) => {
-                return self.fail(
-                    name,
-                    format!("{} is its distribution: {problem}", distribution.name()),
-                    dims,
-                );
-            }
+            Err(problem) => return self.fail(name, format!("{described}: {problem}"), dims),
         };
         let raw = match self.raw {
             Raw::Unknown => self.graph.batch_input(&format!("raw {name} {}", self.used), unconstrained),
@@ -174,6 +197,7 @@ impl<'g> Builder<'g> {
         };
         self.used += unconstrained;
         self.variables.push(Variable { name: name.into(), dims, unconstrained });
+        let raw = if order == Order::Columns { by_columns(raw, dims) } else { raw };
         let Constrained { value, log_jacobian } = support.constrain(raw, dims);
         self.log_prior.extend(log_jacobian);
         self.values.push((name.into(), value));
@@ -235,4 +259,12 @@ impl<'g> Builder<'g> {
             None => Ok(self),
         }
     }
+}
+
+/// Real numbers that come by columns of each matrix, by its rows.
+fn by_columns(raw: Expr<'_>, dims: Dims) -> Expr<'_> {
+    let [.., rows, columns] = *dims.sizes() else { return raw };
+    let size = rows * columns;
+    let place = |at: usize| at / size * size + at % columns * rows + at % size / columns;
+    raw.gather_cols(&(0..raw.cols()).map(place).collect::<Vec<_>>())
 }

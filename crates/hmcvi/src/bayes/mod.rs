@@ -40,7 +40,7 @@ mod model;
 pub mod support;
 mod var;
 
-pub use builder::{Builder, Variable};
+pub use builder::{Builder, Order, Variable};
 pub use data::{Array, Data};
 pub use dims::Dims;
 pub use distribution::*;

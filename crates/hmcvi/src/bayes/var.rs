@@ -98,6 +98,18 @@ impl<'g> Var<'g> {
         Var { expr, dims, matrix: None }
     }
 
+    /// A value of an expression whose columns are its elements, row by row.
+    pub fn from_expr(expr: Expr<'g>, dims: impl Into<Dims>) -> Self {
+        let dims = dims.into();
+        match expr.cols() == dims.elements() {
+            true => Var::new(expr, dims),
+            false => {
+                let zero = Var::new(expr.graph().constant(0.0), Dims::SCALAR);
+                zero.wrong(format!("{} columns are not the elements of {dims}", expr.cols()), dims)
+            }
+        }
+    }
+
     /// The elements side by side, `[N or 1, elements]`.
     pub fn expr(self) -> Expr<'g> {
         self.expr

@@ -20,6 +20,13 @@ univariate! {
     binomial_logit(trials: COUNTS, logit: REAL) on Support::Integers { from: 0, to: Some(trials) } => |x| {
         log_choices(trials, x) + x * logit - trials * logit.softplus()
     };
+    /// Successes among so many trials, with a probability that has a [`beta`](super::beta) distribution.
+    beta_binomial(trials: COUNTS, a: POSITIVE, b: POSITIVE) on
+        Support::Integers { from: 0, to: Some(trials) } => |x|
+    {
+        let log_beta = |a: Var<'g>, b: Var<'g>| a.lgamma() + b.lgamma() - (a + b).lgamma();
+        log_choices(trials, x) + log_beta(x + a, trials - x + b) - log_beta(a, b)
+    };
     /// Counts with their mean.
     poisson(mean: NOT_NEGATIVE) on Support::COUNTS => |x| log_poisson(x, mean.log());
     /// Counts with the logarithm of their mean.

@@ -6,10 +6,13 @@
 
 mod classes;
 mod counts;
+pub mod cumulative;
 mod dirichlet;
 mod lkj;
+mod matrices;
 mod mixture;
 mod multi_normal;
+mod multinomial;
 mod ordered_logistic;
 mod positive;
 mod real;
@@ -20,8 +23,10 @@ pub use classes::*;
 pub use counts::*;
 pub use dirichlet::*;
 pub use lkj::*;
+pub use matrices::*;
 pub use mixture::*;
 pub use multi_normal::*;
+pub use multinomial::*;
 pub use ordered_logistic::*;
 pub use positive::*;
 pub use real::*;
@@ -121,6 +126,15 @@ impl<'g> Distribution<'g> {
         if !self.describes(dims, seen.dims()) {
             return Err(format!("{} describes {dims}, but the data are {}", self.name(), seen.dims()));
         }
+        self.density.check(seen).map_err(|problem| format!("{} cannot give {problem}", self.name()))
+    }
+
+    /// Checks arguments and values as far as they are known, whatever their dimensions.
+    ///
+    /// # Errors
+    /// Names the first of them that is not possible.
+    pub fn check_values(&self, seen: Var<'g>) -> Result<(), String> {
+        self.density.dims()?;
         self.density.check(seen).map_err(|problem| format!("{} cannot give {problem}", self.name()))
     }
 

@@ -10,19 +10,31 @@ use crate::bayes::{Arg, Dims, Var};
 /// Classes from 1 on, with a location and the ascending cut points between the classes, one fewer than there are classes:
 /// class `k` has the probability `σ(l - cₖ₋₁) - σ(l - cₖ)`.
 pub fn ordered_logistic<'g>(location: impl Into<Arg<'g>>, cut_points: Var<'g>) -> Distribution<'g> {
-    Distribution::new(OrderedLogistic { location: location.into(), cut_points })
+    let noise = Noise::Logistic;
+    Distribution::new(Ordered { name: "ordered_logistic", location: location.into(), cut_points, noise })
 }
 
-struct OrderedLogistic<'g> {
+/// The same with Gaussian noise: class `k` has the probability `Φ(cₖ - l) - Φ(cₖ₋₁ - l)`.
+pub fn ordered_probit<'g>(location: impl Into<Arg<'g>>, cut_points: Var<'g>) -> Distribution<'g> {
+    let noise = Noise::Normal;
+    Distribution::new(Ordered { name: "ordered_probit", location: location.into(), cut_points, noise })
+}
+
+enum Noise {
+    Logistic,
+    Normal,
+}
+
+struct Ordered<'g> {
+    name: &'static str,
     location: Arg<'g>,
     cut_points: Var<'g>,
+    noise: Noise,
 }
 
-const NAME: &str = "ordered_logistic";
-
-impl<'g> Density<'g> for OrderedLogistic<'g> {
+impl<'g> Density<'g> for Ordered<'g> {
     fn name(&self) -> &'static str {
-        NAME
+        self.name
     }
 
     fn support(&self) -> Support<'g> {
@@ -30,29 +42,31 @@ impl<'g> Density<'g> for OrderedLogistic<'g> {
     }
 
     fn dims(&self) -> Result<Dims, String> {
+        let name = self.name;
         let cuts = self.cut_points;
         if cuts.dims().sizes().len() != 1 {
-            return Err(format!("the cut points of {NAME} must be a vector, not {}", cuts.dims()));
+            return Err(format!("the cut points of {name} must be a vector, not {}", cuts.dims()));
         }
-        check_argument(NAME, "location", self.location, Support::Real)?;
-        check_argument(NAME, "cut_points", Arg::Var(cuts), Support::Ordered)?;
+        check_argument(name, "location", self.location, Support::Real)?;
+        check_argument(name, "cut_points", Arg::Var(cuts), Support::Ordered)?;
         Ok(self.location.dims())
     }
 
     fn log_prob(&self, x: Var<'g>) -> Var<'g> {
+        let name = self.name;
         let location = self.location.var(x.graph());
         if !location.dims().is_scalar() && location.dims() != x.dims() {
-            let problem = format!("{NAME} describes {}, not {}", location.dims(), x.dims());
+            let problem = format!("{name} describes {}, not {}", location.dims(), x.dims());
             return x.wrong(problem, x.dims());
         }
         match positions(x, self.cut_points.dims().elements() + 1) {
             Ok(seen) => Var::new(self.log_prob_of(location.expr(), &seen), x.dims()),
-            Err(problem) => x.wrong(format!("{NAME}: {problem}"), x.dims()),
+            Err(problem) => x.wrong(format!("{name}: {problem}"), x.dims()),
         }
     }
 }
 
-impl<'g> OrderedLogistic<'g> {
+impl<'g> Ordered<'g> {
     /// `log σ(l - cₖ₋₁) + log σ(cₖ - l) + log(1 - exp(cₖ₋₁ - cₖ))`, without what the first and the last class lack.
     fn log_prob_of(&self, location: Expr<'g>, seen: &[usize]) -> Expr<'g> {
         let (graph, cuts) = (location.graph(), self.cut_points.expr());
@@ -70,8 +84,24 @@ impl<'g> OrderedLogistic<'g> {
         // Outer classes have no width; any that is positive keeps derivatives finite.
         let has_both = has_lower * has_upper;
         let width = has_both.select(upper - lower, 1.0);
+        if let Noise::Normal = self.noise {
+            return between_normal(has_lower, has_upper, lower - location, upper - location);
+        }
         let inner = has_both.select((-(-width).expm1()).log(), 0.0);
         let above = has_lower.select((location - lower).log_sigmoid(), 0.0);
         above + has_upper.select((upper - location).log_sigmoid(), 0.0) + inner
     }
+}
+
+/// `log(Φ(b) - Φ(a))` where both are there, in the tail that keeps its digits, else the probability beyond one of them.
+fn between_normal<'g>(has_a: Expr<'g>, has_b: Expr<'g>, a: Expr<'g>, b: Expr<'g>) -> Expr<'g> {
+    let has_both = has_a * has_b;
+    let is_high = a.greater(0.0) * has_both;
+    // Both ends are mirrored where they lie above 0.
+    let (high, low) = (is_high.select(-a, b), is_high.select(-b, a));
+    let (log_high, log_low) = (high.log_normal_cdf(), low.log_normal_cdf());
+    let ratio = has_both.select(log_low - log_high, -1.0);
+    let inner = log_high + (-ratio.expm1()).log();
+    let outer = has_a.select((-a).log_normal_cdf(), b.log_normal_cdf());
+    has_both.select(inner, outer)
 }

@@ -4,7 +4,7 @@ use std::f64::consts::LN_2;
 
 use super::real::LOG_PI;
 use super::univariate::univariate;
-use crate::bayes::{Support, Var};
+use crate::bayes::{Arg, Support, Var};
 use crate::dist::HALF_LOG_TWO_PI;
 
 univariate! {
@@ -33,8 +33,9 @@ univariate! {
     };
     /// Weibull with a shape and a scale.
     weibull(shape: POSITIVE, scale: POSITIVE) on Support::POSITIVE => |x| {
-        let log_z = (x / scale).log();
-        shape.log() - scale.log() + (shape - 1.0) * log_z - (shape * log_z).exp()
+        let (log_x, log_scale) = (x.log(), scale.log());
+        let power = (shape * (log_x - log_scale)).exp();
+        shape.log() + (shape - 1.0).times_log(x) - shape * log_scale - power
     };
     /// Sum of the squares of so many standard normal variables.
     chi_square(freedom: POSITIVE) on Support::POSITIVE => |x| {
@@ -45,6 +46,39 @@ univariate! {
     inv_chi_square(freedom: POSITIVE) on Support::POSITIVE => |x| {
         let half = freedom * 0.5;
         -(half + 1.0) * x.log() - x.reciprocal() * 0.5 - half * LN_2 - half.lgamma()
+    };
+    /// Numbers whose inverses have a Weibull distribution with a shape and the inverse of a scale.
+    frechet(shape: POSITIVE, scale: POSITIVE) on Support::POSITIVE => |x| {
+        let log_x = x.log();
+        shape.log() + shape * scale.log() - (shape + 1.0) * log_x - (shape * (scale.log() - log_x)).exp()
+    };
+    /// Length of a vector of two Gaussian variables with a standard deviation.
+    rayleigh(sd: POSITIVE) on Support::POSITIVE => |x| {
+        x.log() - sd.log() * 2.0 - (x / sd).square() * 0.5
+    };
+    /// Numbers whose logarithms are logistic, with their median and a shape.
+    log_logistic(median: POSITIVE, shape: POSITIVE) on Support::POSITIVE => |x| {
+        let (log_x, log_median) = (x.log(), median.log());
+        let z = shape * (log_x - log_median);
+        shape.log() + (shape - 1.0) * log_x - shape * log_median - z.softplus() * 2.0
+    };
+    /// Numbers whose inverses have a [`chi_square`] distribution, times the degrees of freedom and the square of a scale.
+    scaled_inv_chi_square(freedom: POSITIVE, scale: POSITIVE) on Support::POSITIVE => |x| {
+        let half = freedom * 0.5;
+        let constant = half * half.log() - half.lgamma();
+        constant + freedom * scale.log() - (half + 1.0) * x.log() - half * scale.square() / x
+    };
+    /// Pareto from a smallest value on, with a shape.
+    pareto(smallest: POSITIVE, shape: POSITIVE) on Support::Between(smallest, Arg::Number(f64::INFINITY)) => |x| {
+        let below = (x - smallest).less(0.0);
+        let log_density = shape.log() + shape * smallest.log() - (shape + 1.0) * x.log();
+        log_density + below.select(Arg::Number(f64::NEG_INFINITY), 0.0)
+    };
+    /// Pareto of the second type, with a location, a scale and a shape.
+    pareto_type_2(location: REAL, scale: POSITIVE, shape: POSITIVE) on
+        Support::Between(location, Arg::Number(f64::INFINITY)) => |x|
+    {
+        shape.log() - scale.log() - (shape + 1.0) * ((x - location) / scale).log1p()
     };
 }
 

@@ -36,4 +36,26 @@ univariate! {
         let z = (x - location) / scale;
         z.log_sigmoid() + (-z).log_sigmoid() - scale.log()
     };
+    /// Gumbel with a location and a scale: the largest of many draws.
+    gumbel(location: REAL, scale: POSITIVE) on Support::Real => |x| {
+        let z = (x - location) / scale;
+        -z - (-z).exp() - scale.log()
+    };
+    /// Skew normal with a location, a scale and a shape, which is 0 for a Gaussian.
+    skew_normal(location: REAL, scale: POSITIVE, shape: REAL) on Support::Real => |x| {
+        let z = (x - location) / scale;
+        z.square() * -0.5 + (shape * z).log_normal_cdf() - scale.log() + (LN_2 - HALF_LOG_TWO_PI)
+    };
+    /// Laplace with a location, a scale and the probability to lie below the location.
+    skew_laplace(location: REAL, scale: POSITIVE, below: UNIT) on Support::Real => |x| {
+        let z = (x - location) / scale;
+        let slope = z.less(0.0).select(below - 1.0, below);
+        z * slope * -2.0 + below.log() + (-below).log1p() - scale.log() + LN_2
+    };
+    /// Sum of a Gaussian, with a mean and a standard deviation, and an exponential variable with a rate.
+    exp_mod_normal(mean: REAL, sd: POSITIVE, rate: POSITIVE) on Support::Real => |x| {
+        let spread = rate * sd;
+        let z = (x - mean) / sd;
+        rate.log() + spread * (spread * 0.5 - z) + (z - spread).log_normal_cdf()
+    };
 }

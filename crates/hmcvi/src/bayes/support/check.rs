@@ -38,6 +38,9 @@ impl Support<'_> {
                     Support::PositiveOrdered => x >= 0.0 && ascends(part),
                     Support::Simplex => is_simplex(part),
                     Support::CorrelationCholesky => is_correlation_factor(part),
+                    // Whether a matrix is positive definite shows where its factor is taken.
+                    Support::UnitVector | Support::SumToZero | Support::Affine(..) => true,
+                    Support::Correlation | Support::CovarianceCholesky | Support::Covariance => true,
                     _ => low(i) <= x && x <= high(i),
                 }
         };
@@ -50,6 +53,10 @@ impl Support<'_> {
 
     /// Checks that there is something between the bounds of a variable, as far as they are known.
     pub(super) fn check_bounds(&self) -> Result<(), String> {
+        if let Support::Affine(_, multiplier) = self {
+            let wrong = multiplier.known().and_then(|all| all.into_iter().find(|x| x.is_nan() || *x <= 0.0));
+            return wrong.map_or(Ok(()), |x| Err(format!("the multiplier {x} is not above 0")));
+        }
         let [low, high] = self.bounds().map(|bound| bound.and_then(Arg::known));
         if let Some(bound) = [&low, &high].into_iter().flatten().flatten().find(|bound| !bound.is_finite()) {
             return Err(format!("{bound} cannot be a bound; leave it out, as `Above` and `Below` do"));
@@ -109,6 +116,12 @@ impl fmt::Display for Support<'_> {
                 write!(f, "numbers of at least {}", bound(low))
             }
             Support::Between(low, high) => write!(f, "numbers between {} and {}", bound(low), bound(high)),
+            Support::Affine(..) => f.write_str("real numbers"),
+            Support::UnitVector => f.write_str("vectors of length 1"),
+            Support::SumToZero => f.write_str("vectors with the sum 0"),
+            Support::Correlation => f.write_str("correlation matrices"),
+            Support::CovarianceCholesky => f.write_str("Cholesky factors of covariances"),
+            Support::Covariance => f.write_str("positive definite matrices"),
             Support::Ordered => f.write_str("vectors that ascend"),
             Support::PositiveOrdered => f.write_str("vectors of positive numbers that ascend"),
             Support::Simplex => f.write_str("vectors of positive numbers with the sum 1"),

@@ -37,3 +37,36 @@ pub(super) fn cholesky<'g>(raw: Expr<'g>, dims: Dims, [groups, size]: [usize; 2]
     let log_slope = log_rest + log_left.gather_cols(&strictly) * 0.5;
     Constrained { value: Var::new(value, dims), log_jacobian: Some(log_slope.sum_cols()) }
 }
+
+/// The product of the factor with its transpose, from partial correlations column by column.
+///
+/// Of `z` in column `k` the logarithm of the Jacobian has `(K - k + 1)/2 · log(1 - z²)`, one half of it `K - k - 1` times
+/// from the matrix and a whole one from `tanh`.
+pub(super) fn matrix<'g>(raw: Expr<'g>, dims: Dims, [groups, size]: [usize; 2]) -> Constrained<'g> {
+    let own = below_diagonal(size);
+    if own == 0 {
+        let one = raw.graph().constant(1.0).broadcast_to(hmcvi_graph::Shape::fixed(1, groups));
+        return Constrained { value: Var::new(one, dims), log_jacobian: None };
+    }
+    // The place by columns of each element below the diagonal, row by row.
+    let by_columns = |row: usize, column: usize| column * (2 * size - column - 1) / 2 + row - column - 1;
+    let places: Vec<usize> =
+        (1..size).flat_map(|row| (0..row).map(move |column| by_columns(row, column))).collect();
+    let columns: Vec<usize> = (1..size).flat_map(|row| 0..row).collect();
+    let all: Vec<usize> = (0..groups).flat_map(|g| places.iter().map(move |p| g * own + p)).collect();
+    let rows = raw.gather_cols(&all);
+    let factor = cholesky(rows, dims, [groups, size]).value.expr();
+    let twice = rows * 2.0;
+    let log_rest = twice.log_sigmoid() + (-twice).log_sigmoid() + 4f64.ln();
+    let weights: Vec<f64> =
+        (0..groups * own).map(|at| 0.5 * (size - columns[at % own] - 2) as f64 + 1.0).collect();
+    let weights = raw.graph().constant_matrix(1, weights.len(), &weights);
+    let parts: Vec<Expr<'g>> = (0..groups)
+        .map(|g| {
+            let own = factor.slice_cols(g * size * size, size * size);
+            own.row_matmul(own.row_transpose(size, size), [size, size, size])
+        })
+        .collect();
+    let value = Var::new(Expr::concat_cols(&parts), dims);
+    Constrained { value, log_jacobian: Some((log_rest * weights).sum_cols()) }
+}

@@ -24,3 +24,14 @@ pub(super) fn between<'g>(raw: Var<'g>, low: Arg<'g>, high: Arg<'g>) -> Constrai
     let log_slope = raw.log_sigmoid() + (-raw).log_sigmoid() + width.log();
     Constrained { value: raw.sigmoid() * width + low, log_jacobian: Some(log_slope.sum().expr()) }
 }
+
+/// `offset + multiplier · x`
+pub(super) fn affine<'g>(raw: Var<'g>, offset: Arg<'g>, multiplier: Arg<'g>) -> Constrained<'g> {
+    let multiplier = multiplier.var(raw.graph());
+    let log_slope = if multiplier.dims().is_scalar() {
+        multiplier.log() * raw.dims().elements() as f64
+    } else {
+        multiplier.log().sum()
+    };
+    Constrained { value: raw * multiplier + offset, log_jacobian: Some(log_slope.expr()) }
+}

@@ -5,9 +5,11 @@
 
 mod check;
 mod correlation;
+mod covariance;
 mod elementwise;
 mod ordered;
 mod simplex;
+mod sphere;
 mod sums;
 
 use hmcvi_graph::Expr;
@@ -27,14 +29,26 @@ pub enum Support<'g> {
     Below(Arg<'g>),
     /// Numbers between two bounds.
     Between(Arg<'g>, Arg<'g>),
+    /// All real numbers, made from such of size 1 around 0: `offset + multiplier · x`.
+    Affine(Arg<'g>, Arg<'g>),
     /// Vectors whose elements ascend, along the last dimension.
     Ordered,
     /// Vectors of positive elements that ascend, along the last dimension.
     PositiveOrdered,
     /// Vectors of positive elements with the sum 1, along the last dimension.
     Simplex,
+    /// Vectors of length 1, along the last dimension.
+    UnitVector,
+    /// Vectors with the sum 0, along the last dimension.
+    SumToZero,
     /// Cholesky factors of correlation matrices, in the last two dimensions.
     CorrelationCholesky,
+    /// Correlation matrices, in the last two dimensions.
+    Correlation,
+    /// Lower triangles with positive diagonals, in the last two dimensions; there may be more rows than columns.
+    CovarianceCholesky,
+    /// Positive definite matrices, in the last two dimensions.
+    Covariance,
     /// Integers from one number to another, such as counts and classes: observed, never inferred.
     Integers {
         /// The first of them.
@@ -75,8 +89,12 @@ impl<'g> Support<'g> {
             Support::Integers { .. } => {
                 return Err("a variable that is inferred must be continuous; sum the discrete one out".into());
             }
-            Support::Simplex => size.saturating_sub(1),
-            Support::CorrelationCholesky => correlation::below_diagonal(size),
+            Support::Simplex | Support::SumToZero => size.saturating_sub(1),
+            Support::CorrelationCholesky | Support::Correlation => correlation::below_diagonal(size),
+            Support::Covariance | Support::CovarianceCholesky => {
+                let rows = dims.sizes()[dims.sizes().len() - 2];
+                correlation::below_diagonal(size) + size + (rows - size) * size
+            }
             _ => size,
         };
         Ok(groups * free)
@@ -87,7 +105,9 @@ impl<'g> Support<'g> {
     fn groups(&self, dims: Dims) -> Result<(usize, usize), String> {
         let last = match self {
             Support::Ordered | Support::PositiveOrdered | Support::Simplex => 1,
-            Support::CorrelationCholesky => 2,
+            Support::UnitVector | Support::SumToZero => 1,
+            Support::CorrelationCholesky | Support::Correlation => 2,
+            Support::CovarianceCholesky | Support::Covariance => 2,
             _ => 0,
         };
         for bound in self.bounds().into_iter().flatten() {
@@ -100,6 +120,9 @@ impl<'g> Support<'g> {
                 [] => Ok((groups.elements(), 1)),
                 [size] => Ok((groups.elements(), size)),
                 [size, same] if size == same => Ok((groups.elements(), size)),
+                [rows, size] if rows > size && matches!(self, Support::CovarianceCholesky) => {
+                    Ok((groups.elements(), size))
+                }
                 _ => Err(format!("expected square matrices, not {dims}; `shape((K, K))` asks for one")),
             },
             None if last == 1 => Err(format!("expected {self}, not {dims}; `shape(K)` asks for K elements")),
@@ -107,12 +130,13 @@ impl<'g> Support<'g> {
         }
     }
 
-    /// The lower and the upper bound of each element.
+    /// The lower and the upper bound of each element, or what it is moved and multiplied by.
     fn bounds(&self) -> [Option<Arg<'g>>; 2] {
         match *self {
             Support::Above(low) => [Some(low), None],
             Support::Below(high) => [None, Some(high)],
             Support::Between(low, high) => [Some(low), Some(high)],
+            Support::Affine(offset, multiplier) => [Some(offset), Some(multiplier)],
             Support::Integers { from, to } => [Some(Arg::Number(f64::from(from))), to],
             _ => [None, None],
         }
@@ -128,10 +152,16 @@ impl<'g> Support<'g> {
             Support::Above(bound) => elementwise::above(elements(), bound),
             Support::Below(bound) => elementwise::below(elements(), bound),
             Support::Between(low, high) => elementwise::between(elements(), low, high),
+            Support::Affine(offset, multiplier) => elementwise::affine(elements(), offset, multiplier),
             Support::Ordered => ordered::ordered(elements(), [groups, size]),
             Support::PositiveOrdered => ordered::positive_ordered(elements(), [groups, size]),
             Support::Simplex => simplex::simplex(raw, dims, [groups, size]),
+            Support::UnitVector => sphere::unit_vector(elements(), [groups, size]),
+            Support::SumToZero => sphere::sum_to_zero(raw, dims, [groups, size]),
             Support::CorrelationCholesky => correlation::cholesky(raw, dims, [groups, size]),
+            Support::Correlation => correlation::matrix(raw, dims, [groups, size]),
+            Support::CovarianceCholesky => covariance::cholesky(raw, dims, [groups, size]),
+            Support::Covariance => covariance::matrix(raw, dims, [groups, size]),
         }
     }
 }

@@ -1,0 +1,83 @@
+//! Write the document of the language from the tables of the code.
+
+use std::fmt::Write;
+
+use crate::functions::{self, density, elementwise::MAPS, higher, random};
+use crate::parser::type_names;
+
+/// What of the language is supported, as text in Markdown.
+pub fn language() -> String {
+    let mut text = String::from(HEAD);
+    let _ = writeln!(text, "\n## Types\n\n{}.\n", code(type_names().into_iter()));
+    let _ = writeln!(text, "{TYPES}\n\n## Distributions\n\n{DISTRIBUTIONS}\n");
+    let _ = writeln!(text, "| distribution | arguments | `_lcdf`, `_lccdf`, `T[,]` |\n|---|---|---|");
+    for (name, arguments, cumulative) in density::listed() {
+        let _ = writeln!(text, "| `{name}` | {arguments} | {} |", if cumulative { "yes" } else { "" });
+    }
+    let _ = writeln!(text, "\n## Draws\n\n{}.\n", code(random::names().iter().map(String::as_str)));
+    let named = MAPS.iter().filter(|f| f.name != "log_sum_exp_of_two");
+    let both = named.clone().filter(|f| f.expr.is_some());
+    let known = named.filter(|f| f.expr.is_none());
+    let _ =
+        writeln!(text, "## Functions of numbers, element by element\n\n{}.\n", code(both.map(|f| f.name)));
+    let _ = writeln!(
+        text,
+        "Only of what is known from the data, and in generated quantities: {}.\n",
+        code(known.map(|f| f.name))
+    );
+    let _ = writeln!(
+        text,
+        "## Functions of functions\n\n{}. {ODES}\n",
+        code(higher::HIGHER.iter().map(|(name, _)| *name))
+    );
+    let _ = writeln!(text, "## Other functions\n\n{SIGNATURES}\n\n| function | signatures |\n|---|---|");
+    for (name, signatures) in functions::listed() {
+        let shown: Vec<String> =
+            signatures.split(';').map(|s| format!("`{}`", s.trim().replace('|', " or "))).collect();
+        let _ = writeln!(text, "| `{name}` | {} |", shown.join(", "));
+    }
+    text
+}
+
+fn code<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+const HEAD: &str = "# The Stan language in hmcvi
+
+`hmcvi-stan` reads Stan programs and turns them into models of `hmcvi`, without C++. This page is written from the
+tables of the code; a test keeps it so.
+
+## How programs are run
+
+Data are known when a model is made. Sizes, loops and conditions on data are followed then; what depends on parameters is
+written down as operations, and operations that come from one place of the program and do not need each other are done
+together, as one operation of vectors. So a loop over observations costs what the vectorised statement does, and a loop
+in which each step needs the one before is unrolled.
+
+- **Blocks**: `functions`, `data`, `transformed data`, `parameters`, `transformed parameters`, `model`, `generated
+  quantities`.
+- **Statements**: declarations with and without values, in the array syntax of all versions; assignments with `=`, `<-`,
+  `+=`, `-=`, `*=`, `/=`, `.*=`, `./=`; `~` with truncation `T[,]`; `target +=`, `increment_log_prob`; `if`, `for` over
+  ranges, arrays, vectors and matrices, `while`, `break`, `continue`, `return`, `reject`, `profile`. `print` does nothing.
+- **Conditions on parameters** in `if` and `? :` compute both sides and choose. Positions, sizes, ends of loops and
+  conditions of `while` have to be known from the data.
+- **`~` and `_lupdf`** drop what does not depend on parameters, as Stan does; `_lpdf` and `_lpmf` keep it. A setting of
+  the model keeps it everywhere, which the evidence needs.
+- **Generated quantities** are computed for each draw, with `_rng` from a seed.
+- **Errors** name line and column, underline the text, and say what to write instead.
+
+Not supported: complex numbers, tuples, `#include`, functions as results of functions, `algebra_solver`,
+`integrate_1d`, `hmm_marginal`, eigenvalues and sorting of what depends on parameters. Each is refused with its place.
+";
+
+const TYPES: &str = "Bounds `lower` and `upper`, `offset` and `multiplier` may depend on data and on parameters that are declared before.
+Unconstrained values are those of Stan up to 2.36, so that they can be exchanged: simplexes are broken from a stick.";
+
+const DISTRIBUTIONS: &str = "Each has `~`, `_lpdf` or `_lpmf`, `_lupdf` or `_lupmf`, and the older ending `_log`. Arguments of distributions of
+numbers are numbers, vectors, row vectors or arrays; those of vectors may be arrays of vectors.";
+
+const ODES: &str = "Differential equations are solved by Dormand and Prince's method with a number of steps that is chosen from the times;
+tolerances are not used, and the `bdf` and `adams` variants are solved the same way.";
+
+const SIGNATURES: &str = "Results come first. `1` is the type of the first argument with real numbers for integers, `=1` that type itself.";

@@ -1,0 +1,135 @@
+//! Say what is wrong with a program: where, with the text underlined, and what to write instead.
+
+use std::fmt;
+
+/// A part of the text, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Span {
+    /// First byte.
+    pub from: u32,
+    /// Byte after the last.
+    pub to: u32,
+}
+
+impl Span {
+    /// The text from here to the end of another part.
+    pub(crate) fn until(self, end: Span) -> Span {
+        Span { from: self.from, to: end.to.max(self.to) }
+    }
+}
+
+/// What is wrong, before the text of the program is at hand.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Problem {
+    pub(crate) span: Option<Span>,
+    pub(crate) message: String,
+}
+
+impl Problem {
+    pub(crate) fn at(span: Span, message: impl Into<String>) -> Self {
+        Problem { span: Some(span), message: message.into() }
+    }
+
+    /// The same with a place, if it has none.
+    pub(crate) fn or_at(self, span: Span) -> Self {
+        Problem { span: self.span.or(Some(span)), ..self }
+    }
+
+    pub(crate) fn in_text(self, text: &str) -> StanError {
+        let place = self.span.map(|span| Place::of(text, span));
+        StanError { message: self.message, place }
+    }
+}
+
+impl From<String> for Problem {
+    fn from(message: String) -> Self {
+        Problem { span: None, message }
+    }
+}
+
+impl From<&str> for Problem {
+    fn from(message: &str) -> Self {
+        Problem { span: None, message: message.into() }
+    }
+}
+
+pub(crate) type Result<T> = std::result::Result<T, Problem>;
+
+/// A program that cannot be run, or data that it cannot take. Displayed with the line of the program underlined.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StanError {
+    message: String,
+    place: Option<Place>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Place {
+    line: usize,
+    column: usize,
+    text: String,
+    length: usize,
+}
+
+impl Place {
+    fn of(text: &str, span: Span) -> Self {
+        let mut from = (span.from as usize).min(text.len());
+        while !text.is_char_boundary(from) {
+            from -= 1;
+        }
+        let start = text[..from].rfind('\n').map_or(0, |at| at + 1);
+        let end = text[from..].find('\n').map_or(text.len(), |at| from + at);
+        let to = (span.to as usize).clamp(from, end);
+        let length = text.get(from..to).map_or(1, |part| part.chars().count()).max(1);
+        Place {
+            line: text[..from].matches('\n').count() + 1,
+            column: text[start..from].chars().count() + 1,
+            text: text[start..end].trim_end().replace('\t', " "),
+            length,
+        }
+    }
+}
+
+impl StanError {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        StanError { message: message.into(), place: None }
+    }
+
+    /// What is wrong, without the place.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Line of the program, from 1, if the problem has one.
+    pub fn line(&self) -> Option<usize> {
+        self.place.as_ref().map(|place| place.line)
+    }
+
+    /// Column of the program, from 1, if the problem has one.
+    pub fn column(&self) -> Option<usize> {
+        self.place.as_ref().map(|place| place.column)
+    }
+}
+
+impl fmt::Display for StanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(place) = &self.place else { return f.write_str(&self.message) };
+        writeln!(f, "line {}, column {}: {}", place.line, place.column, self.message)?;
+        writeln!(f, "{:>5} | {}", place.line, place.text)?;
+        write!(f, "      | {}{}", " ".repeat(place.column - 1), "^".repeat(place.length))
+    }
+}
+
+impl std::error::Error for StanError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_is_underlined() {
+        let text = "data {\n  int N;\n}\n";
+        let error = Problem::at(Span { from: 9, to: 12 }, "no").in_text(text);
+        assert_eq!(error.to_string(), "line 2, column 3: no\n    2 |   int N;\n      |   ^^^");
+        assert_eq!(Problem::at(Span { from: 90, to: 99 }, "no").in_text("é").column(), Some(2));
+    }
+}

@@ -1,0 +1,184 @@
+//! Find functions of the language by their names and the types of their arguments.
+
+pub(crate) mod density;
+pub(crate) mod elementwise;
+pub(crate) mod gp;
+pub(crate) mod higher;
+pub(crate) mod known;
+pub(crate) mod make;
+pub(crate) mod matrix;
+mod ode;
+pub(crate) mod random;
+pub(crate) mod reduce;
+mod shape;
+mod signature;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::LazyLock;
+
+use crate::machine::Machine;
+use crate::types::{Base, Ty};
+use crate::value::Value;
+use elementwise::MAPS;
+use signature::Signature;
+
+/// What a function gives, or what is wrong with its arguments.
+pub(crate) type Found = Result<Value, String>;
+
+/// Computes a function of the language.
+pub(crate) type Run = fn(&mut Machine<'_>, &[Value]) -> Found;
+
+/// A name with its signatures, `result(argument, argument)` with `;` between them, and the function.
+pub(crate) type Entry = (&'static str, &'static str, Run);
+
+struct Builtin {
+    signature: Signature,
+    run: Run,
+}
+
+static BUILTINS: LazyLock<HashMap<&'static str, Vec<Builtin>>> = LazyLock::new(|| {
+    let mut all: HashMap<&'static str, Vec<Builtin>> = HashMap::new();
+    for (name, signatures, run) in entries() {
+        for text in signatures.split(';') {
+            all.entry(name)
+                .or_default()
+                .push(Builtin { signature: Signature::parse(text.trim()), run: *run });
+        }
+    }
+    all
+});
+
+fn entries() -> impl Iterator<Item = &'static Entry> {
+    [matrix::FUNCTIONS, reduce::FUNCTIONS, make::FUNCTIONS, shape::FUNCTIONS, gp::FUNCTIONS]
+        .into_iter()
+        .flatten()
+}
+
+/// All functions with their signatures, for the document of the language.
+pub(crate) fn listed() -> BTreeMap<String, String> {
+    let mut all: BTreeMap<String, String> = BTreeMap::new();
+    for (name, signatures, _) in entries() {
+        let text = all.entry((*name).to_owned()).or_default();
+        if !text.is_empty() {
+            text.push_str("; ");
+        }
+        text.push_str(signatures);
+    }
+    all
+}
+
+/// Whether a name is that of a function of the language.
+pub(crate) fn is_known(name: &str) -> bool {
+    elementwise::find(name).is_some()
+        || BUILTINS.contains_key(name)
+        || higher::is_one(name)
+        || density::is_one(name)
+        || random::is_one(name)
+        || matches!(name, "target" | "get_lp")
+}
+
+/// The type of a call, or what is wrong with it.
+pub(crate) fn result_type(name: &str, types: &[Ty]) -> Result<Ty, String> {
+    if let Some(all) = BUILTINS.get(name) {
+        if let Some(builtin) = all.iter().find(|builtin| builtin.signature.takes(types)) {
+            return Ok(builtin.signature.result(types));
+        }
+    }
+    if let Some(ty) = elementwise::find(name).and_then(|id| map_type(id, types)) {
+        return Ok(ty);
+    }
+    if let Some(ty) = density::result_type(name, types)? {
+        return Ok(ty);
+    }
+    if let Some(ty) = random::result_type(name, types)? {
+        return Ok(ty);
+    }
+    if matches!(name, "target" | "get_lp") && types.is_empty() {
+        return Ok(Ty::REAL);
+    }
+    if !is_known(name) {
+        let close = closest(name);
+        let instead = close.map_or(String::new(), |close| format!("; did you mean `{close}`?"));
+        return Err(format!("there is no function `{name}`{instead}"));
+    }
+    let shown: Vec<String> = types.iter().map(Ty::to_string).collect();
+    let known = BUILTINS.get(name).map_or(String::new(), |all| {
+        let all: Vec<&str> = all.iter().map(|builtin| builtin.signature.text).collect();
+        format!("; it has the signatures {}", all.join(", "))
+    });
+    Err(format!("`{name}` has no meaning for ({}){known}", shown.join(", ")))
+}
+
+/// The type of a function of numbers: that of the argument which is no number.
+fn map_type(id: u16, types: &[Ty]) -> Option<Ty> {
+    let f = &MAPS[id as usize];
+    let usable = |ty: &Ty| ty.base != Base::Void && ty.base != Base::Other;
+    if f.arity != types.len() || !types.iter().all(usable) {
+        return None;
+    }
+    let mut found = if f.gives_int { Ty::INT } else { Ty::REAL };
+    let int = |ty: &Ty| ty.base == Base::Int;
+    if matches!(f.name, "abs" | "fdim" | "square") && types.iter().all(int) && f.name == "abs" {
+        found = Ty::INT;
+    }
+    let keep = found.base == Base::Int;
+    for ty in types.iter().filter(|ty| !ty.is_scalar()) {
+        let own = if keep { *ty } else { ty.real() };
+        if !found.is_scalar() && found.rank() != own.rank() {
+            return None;
+        }
+        found = own;
+    }
+    Some(found)
+}
+
+/// Computes a function of the language.
+pub(crate) fn call(machine: &mut Machine<'_>, name: &str, arguments: &[Value]) -> Found {
+    let types: Vec<Ty> = arguments.iter().map(|value| value.ty).collect();
+    if let Some(all) = BUILTINS.get(name) {
+        if let Some(builtin) = all.iter().find(|builtin| builtin.signature.takes(&types)) {
+            return (builtin.run)(machine, arguments);
+        }
+    }
+    if let Some((id, ty)) = elementwise::find(name).and_then(|id| Some((id, map_type(id, &types)?))) {
+        let all: Vec<&Value> = arguments.iter().collect();
+        if name == "pow" {
+            return machine.power(&arguments[0], &arguments[1]).map(|value| value.typed(ty));
+        }
+        return machine.map_id(id, &all).map(|value| value.typed(ty));
+    }
+    if density::is_one(name) {
+        return density::call(machine, name, arguments);
+    }
+    if random::is_one(name) {
+        return random::call(machine, name, arguments);
+    }
+    if matches!(name, "target" | "get_lp") {
+        return reduce::sum_all(machine);
+    }
+    result_type(name, &types).and_then(|_| Err(format!("`{name}` cannot be computed here")))
+}
+
+/// The name of a known function that differs least.
+fn closest(name: &str) -> Option<String> {
+    let names = BUILTINS.keys().copied().chain(MAPS.iter().map(|f| f.name)).map(str::to_owned);
+    let names = names.chain(density::names()).chain(random::names());
+    let found = names.map(|known| (distance(name, &known), known)).min()?;
+    (found.0 <= 2.max(name.len() / 4)).then_some(found.1)
+}
+
+/// Letters to change, add or leave out.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut before = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let change = before + usize::from(x != y);
+            before = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(before + 1);
+        }
+    }
+    row[b.len()]
+}

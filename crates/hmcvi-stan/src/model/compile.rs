@@ -1,0 +1,109 @@
+//! Run a program once with its data, and make a model of what it wrote down.
+
+use std::sync::{Arc, Mutex};
+
+use hmcvi::bayes::{self, Bound, Data, Dims, ModelError};
+use hmcvi::dist::random::RandomSource;
+use hmcvi_graph::random::Key;
+
+use super::{Model, Parameter, Program, Settings, data, declared, generate, parameter};
+use crate::ast::{Blocks, StmtKind};
+use crate::error::{Problem, Result};
+use crate::lower::Plan;
+use crate::machine::{Flow, Frame, Machine};
+use crate::value::Value;
+
+/// Random streams of draws: one for transformed data, one for generated quantities.
+pub(super) fn random(seed: u64, stream: u16, draw: u32) -> RandomSource {
+    RandomSource::new(Key { seed, stream, step: 0, row: draw })
+}
+
+pub(super) fn model(program: &Program, data: &Data, settings: &Settings) -> Result<Model> {
+    let blocks = program.blocks();
+    let mut frame = Machine::frame(blocks.slots);
+    let mut machine = Machine::new(blocks, settings.constants, Some(random(settings.seed, 1, 0)));
+    data::read(&mut machine, &blocks.data, data, &mut frame)?;
+    run(&mut machine, &blocks.transformed_data, &mut frame)?;
+    let with_data = frame.clone();
+    machine.random = None;
+    let mut parameters = Vec::new();
+    for statement in &blocks.parameters {
+        parameter::declare(&mut machine, statement, &mut parameters, &mut frame)?;
+    }
+    if parameters.is_empty() {
+        return Err("the program has no parameters; there is nothing to infer".into());
+    }
+    run(&mut machine, &blocks.transformed_parameters, &mut frame)?;
+    let derived = transformed(&mut machine, blocks, &mut frame)?;
+    run(&mut machine, &blocks.model, &mut frame)?;
+    let parameters: Arc<[Parameter]> = parameters.into();
+    let plan = Plan::new(std::mem::take(&mut machine.tape), &machine.target, &derived, parameters.clone())?;
+    let bound = bind(plan)?;
+    let mut model = Model {
+        program: program.clone(),
+        bound,
+        parameters,
+        frame: Arc::new(with_data),
+        names: Vec::new(),
+        parameter_count: 0,
+        transformed_count: 0,
+    };
+    let names = generate::names(&model)?;
+    model.parameter_count = names.parameters;
+    model.transformed_count = names.transformed;
+    model.names = names.all;
+    Ok(model)
+}
+
+/// Statements of a block.
+pub(super) fn run<'p>(
+    machine: &mut Machine<'p>,
+    statements: &'p [crate::ast::Stmt],
+    frame: &mut Frame,
+) -> Result<()> {
+    match machine.exec_all(statements, frame)? {
+        Flow::Next => Ok(()),
+        _ => Err("`return` stands in functions only".into()),
+    }
+}
+
+/// Transformed parameters by name, those that are known left out.
+fn transformed(
+    machine: &mut Machine<'_>,
+    blocks: &Blocks,
+    frame: &mut Frame,
+) -> Result<Vec<(String, Dims, Value)>> {
+    let mut all = Vec::new();
+    for statement in &blocks.transformed_parameters {
+        let StmtKind::Declare { name, declared, slot, .. } = &statement.kind else { continue };
+        let value = frame[*slot].clone();
+        declared::check(machine, name, declared, &value, frame).map_err(|p| p.or_at(statement.span))?;
+        if value.elements() == 0 {
+            continue;
+        }
+        let Some(dims) = Dims::new(&value.sizes.to_vec()) else { continue };
+        all.push((name.clone(), dims, value));
+    }
+    Ok(all)
+}
+
+/// The model of a plan, with its data inside.
+fn bind(plan: Plan) -> Result<Bound> {
+    let problem = Arc::new(Mutex::new(None));
+    let noted = problem.clone();
+    let model = bayes::Model::new(move |builder| {
+        if let Err(found) = plan.build(builder) {
+            if let Ok(mut noted) = noted.lock() {
+                noted.get_or_insert(found);
+            }
+        }
+    });
+    let bound = model.bind(&Data::new());
+    if let Some(found) = problem.lock().ok().and_then(|mut found| found.take()) {
+        return Err(found);
+    }
+    bound.map_err(|error| match error {
+        ModelError::Variable { name, problem } => Problem::from(format!("`{name}`: {problem}")),
+        other => Problem::from(other.to_string()),
+    })
+}

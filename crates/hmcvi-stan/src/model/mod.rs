@@ -1,0 +1,142 @@
+//! Turn a program and its data into a log density, and draws into all quantities of the program.
+
+mod compile;
+pub(crate) mod data;
+pub(crate) mod declared;
+mod generate;
+mod parameter;
+
+use std::sync::Arc;
+
+use hmcvi::bayes::{Bound, Data};
+
+use crate::ast::Blocks;
+use crate::check::check;
+use crate::error::{Problem, StanError};
+use crate::machine::Frame;
+use crate::parser::parse;
+
+pub(crate) use parameter::{Kind, Parameter};
+
+/// The memory that nested expressions and calls may take.
+const STACK: usize = 256 << 20;
+
+/// A program whose names and types are in order.
+#[derive(Clone, Debug)]
+pub struct Program {
+    text: Arc<str>,
+    blocks: Arc<Blocks>,
+}
+
+/// How a program is turned into a model.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Whether `~` keeps what does not depend on parameters. Stan drops it, which samplers do not notice; the evidence of
+    /// a model needs it.
+    pub constants: bool,
+    /// Seed of draws in transformed data.
+    pub seed: u64,
+}
+
+/// A program with its data.
+#[derive(Clone, Debug)]
+pub struct Model {
+    pub(crate) program: Program,
+    pub(crate) bound: Bound,
+    pub(crate) parameters: Arc<[Parameter]>,
+    /// Variables after data were read and transformed.
+    pub(crate) frame: Arc<Frame>,
+    names: Vec<String>,
+    parameter_count: usize,
+    transformed_count: usize,
+}
+
+impl Program {
+    /// Reads a program and checks its names and types.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its place.
+    pub fn parse(text: &str) -> Result<Self, StanError> {
+        on_stack(|| {
+            let mut blocks = parse(text)?;
+            check(&mut blocks)?;
+            Ok(Program { text: text.into(), blocks: Arc::new(blocks) })
+        })
+        .map_err(|problem: Problem| problem.in_text(text))
+    }
+
+    /// The model with its data, as Stan has it: `~` drops constants.
+    ///
+    /// # Errors
+    /// If data are missing or do not fit, or the program does what is not supported.
+    pub fn model(&self, data: &Data) -> Result<Model, StanError> {
+        self.model_with(data, &Settings::default())
+    }
+
+    /// The model with its data and settings.
+    ///
+    /// # Errors
+    /// If data are missing or do not fit, or the program does what is not supported.
+    pub fn model_with(&self, data: &Data, settings: &Settings) -> Result<Model, StanError> {
+        on_stack(|| compile::model(self, data, settings)).map_err(|problem| problem.in_text(&self.text))
+    }
+
+    pub(crate) fn blocks(&self) -> &Blocks {
+        &self.blocks
+    }
+}
+
+impl Model {
+    /// The log density, as all models of `hmcvi` have it.
+    pub fn bound(&self) -> &Bound {
+        &self.bound
+    }
+
+    /// Names of all quantities of a draw in Stan's order: parameters, transformed parameters, generated quantities.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// How many of the names are those of parameters, and how many of transformed parameters.
+    pub fn counts(&self) -> [usize; 2] {
+        [self.parameter_count, self.transformed_count]
+    }
+
+    /// All quantities of one draw, in the order of [`names`](Self::names), from the values of a row of
+    /// [`Built::row`](hmcvi::bayes::Built::row). Random numbers depend on the seed and the number of the draw alone.
+    ///
+    /// # Errors
+    /// If the row has another length, or generated quantities do what is not supported.
+    pub fn quantities(&self, row: &[f64], seed: u64, draw: u32) -> Result<Vec<f64>, StanError> {
+        on_stack(|| generate::quantities(self, row, seed, draw))
+            .map_err(|problem| problem.in_text(&self.program.text))
+    }
+
+    /// All quantities of many draws, one row after the other.
+    ///
+    /// # Errors
+    /// As [`quantities`](Self::quantities).
+    pub fn all_quantities(&self, rows: &[f64], seed: u64) -> Result<Vec<f64>, StanError> {
+        let width = self.bound.element_names().len();
+        on_stack(|| {
+            let mut all = Vec::with_capacity(rows.len() / width.max(1) * self.names.len());
+            for (draw, row) in rows.chunks(width.max(1)).enumerate() {
+                all.extend(generate::quantities(self, row, seed, draw as u32)?);
+            }
+            Ok(all)
+        })
+        .map_err(|problem: Problem| problem.in_text(&self.program.text))
+    }
+}
+
+/// Runs what may be nested deeply on a stack of its own.
+fn on_stack<T: Send>(f: impl FnOnce() -> Result<T, Problem> + Send) -> Result<T, Problem> {
+    std::thread::scope(|scope| {
+        let started = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, f);
+        match started.map(|thread| thread.join()) {
+            Ok(Ok(found)) => found,
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            Err(e) => Err(Problem::from(format!("no thread could be started: {e}"))),
+        }
+    })
+}

@@ -1,0 +1,15 @@
+// data: {"y": [0, 2, 3, 1], "n": [4, 5, 3, 7]}
+data { array[4] int y; array[4] int n; }
+parameters { real<lower=0, upper=1> p; real<lower=0> a; real<lower=0> b; vector[4] eta; }
+model {
+  y ~ binomial(n, p);
+  y ~ binomial_logit(n, eta);
+  y ~ poisson(a);
+  y ~ poisson_log(eta);
+  y ~ neg_binomial(a, b);
+  y ~ neg_binomial_2(a, b);
+  y ~ neg_binomial_2_log(eta, b);
+  y ~ beta_binomial(n, a, b);
+  y ~ neg_binomial_2(a, 2.5);
+  eta ~ normal(0, 1);
+}

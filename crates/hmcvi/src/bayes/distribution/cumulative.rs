@@ -1,0 +1,150 @@
+//! Distribution functions by the names of Stan's distributions, in logarithms: what truncation and censoring need.
+
+use std::f64::consts::{FRAC_1_PI, LN_2};
+
+use hmcvi_graph::Expr;
+
+use super::{Distribution, bernoulli, beta_binomial, binomial, neg_binomial, neg_binomial_2, poisson};
+use crate::bayes::{Dims, Var};
+
+/// Largest count whose probability is summed up from 0.
+const LARGEST: f64 = 100_000.0;
+
+/// `log F(x)` and `log (1 - F(x))` of a value and the arguments.
+type Formula = for<'g> fn(Var<'g>, &[Var<'g>]) -> [Var<'g>; 2];
+
+/// A distribution of counts.
+type Counts = for<'g> fn(&[Var<'g>]) -> Distribution<'g>;
+
+const FORMULAS: &[(&str, Formula)] = &[
+    ("normal", |x, a| normal((x - a[0]) / a[1])),
+    ("std_normal", |x, _| normal(x)),
+    ("lognormal", |x, a| normal((x.log() - a[0]) / a[1])),
+    ("logistic", |x, a| logistic((x - a[0]) / a[1])),
+    ("loglogistic", |x, a| logistic((x.log() - a[0].log()) * a[1])),
+    ("cauchy", |x, a| {
+        let z = (x - a[0]) / a[1];
+        [cauchy(z).log(), cauchy(-z).log()]
+    }),
+    ("double_exponential", |x, a| laplace((x - a[0]) / a[1])),
+    ("exponential", |x, a| survival(-(a[0] * x))),
+    ("weibull", |x, a| survival(-((x.log() - a[1].log()) * a[0]).exp())),
+    ("frechet", |x, a| flip(survival(-((a[1].log() - x.log()) * a[0]).exp()))),
+    ("gumbel", |x, a| flip(survival(-(-((x - a[0]) / a[1])).exp()))),
+    ("rayleigh", |x, a| survival((x / a[0]).square() * -0.5)),
+    ("pareto", |x, a| survival((a[0].log() - x.log()) * a[1])),
+    ("pareto_type_2", |x, a| survival(-(((x - a[0]) / a[1]).log1p() * a[2]))),
+    ("uniform", |x, a| [((x - a[0]) / (a[1] - a[0])).log(), ((a[1] - x) / (a[1] - a[0])).log()]),
+];
+
+const COUNTS: &[(&str, Counts)] = &[
+    ("bernoulli", |a| bernoulli(a[0])),
+    ("binomial", |a| binomial(a[0], a[1])),
+    ("beta_binomial", |a| beta_binomial(a[0], a[1], a[2])),
+    ("poisson", |a| poisson(a[0])),
+    ("neg_binomial", |a| neg_binomial(a[0], a[1])),
+    ("neg_binomial_2", |a| neg_binomial_2(a[0], a[1])),
+];
+
+/// Whether the distribution function of this distribution is known.
+pub fn is_known(name: &str) -> bool {
+    FORMULAS.iter().any(|(known, _)| *known == name) || COUNTS.iter().any(|(known, _)| *known == name)
+}
+
+/// `log P(X ≤ x)`, element by element.
+#[must_use]
+pub fn log_cdf<'g>(name: &str, x: Var<'g>, arguments: &[Var<'g>]) -> Var<'g> {
+    both(name, x, arguments)[0]
+}
+
+/// `log P(X > x)`, element by element.
+#[must_use]
+pub fn log_ccdf<'g>(name: &str, x: Var<'g>, arguments: &[Var<'g>]) -> Var<'g> {
+    both(name, x, arguments)[1]
+}
+
+fn both<'g>(name: &str, x: Var<'g>, arguments: &[Var<'g>]) -> [Var<'g>; 2] {
+    if let Some((_, formula)) = FORMULAS.iter().find(|(known, _)| *known == name) {
+        return formula(x, arguments);
+    }
+    match COUNTS.iter().find(|(known, _)| *known == name) {
+        Some((_, make)) => counts(name, x, arguments, *make),
+        None => [x.wrong(format!("the distribution function of {name} is not known"), x.dims()); 2],
+    }
+}
+
+fn normal(z: Var<'_>) -> [Var<'_>; 2] {
+    [z.log_normal_cdf(), (-z).log_normal_cdf()]
+}
+
+/// `½ + atan(z)/π`, as the angle of the other tail where digits would be lost.
+fn cauchy(z: Var<'_>) -> Var<'_> {
+    z.less(-1.0).select((-z.reciprocal()).atan() * FRAC_1_PI, z.atan() * FRAC_1_PI + 0.5)
+}
+
+fn logistic(z: Var<'_>) -> [Var<'_>; 2] {
+    [z.log_sigmoid(), (-z).log_sigmoid()]
+}
+
+fn flip([a, b]: [Var<'_>; 2]) -> [Var<'_>; 2] {
+    [b, a]
+}
+
+/// Both from `log P(X > x)`.
+fn survival(log_survival: Var<'_>) -> [Var<'_>; 2] {
+    [log1m_exp(log_survival), log_survival]
+}
+
+/// `log(1 - eˣ)` for negative numbers.
+fn log1m_exp(x: Var<'_>) -> Var<'_> {
+    let near = (-x).less(LN_2);
+    let small = (-near.select(x, -1.0).expm1()).log();
+    near.select(small, (-near.select(-1.0, x).exp()).log1p())
+}
+
+fn laplace(z: Var<'_>) -> [Var<'_>; 2] {
+    let far = -z.abs() - LN_2;
+    let near = log1m_exp(far);
+    let below = z.less(0.0);
+    [below.select(far, near), below.select(near, far)]
+}
+
+/// Sums of probabilities up to a count that is known.
+fn counts<'g>(name: &str, x: Var<'g>, arguments: &[Var<'g>], make: Counts) -> [Var<'g>; 2] {
+    let graph = x.graph();
+    let Some(seen) = x.known() else {
+        return [x.wrong(format!("the distribution function of {name} is for counts that are known"), x.dims()); 2];
+    };
+    let length = arguments.iter().map(|a| a.dims().elements()).fold(seen.len(), usize::max);
+    let mut sums: [Vec<Expr<'g>>; 2] = [Vec::new(), Vec::new()];
+    for i in 0..length {
+        let at = |value: &Var<'g>| if value.dims().is_scalar() { *value } else { value.at(i) };
+        let own: Vec<Var<'g>> = arguments.iter().map(at).collect();
+        let count = seen[if seen.len() == 1 { 0 } else { i }].floor();
+        // Above this many all is counted: trials say how many there are.
+        let most = if name.contains("binomial") && !name.contains("neg") { own[0].known().map(|n| n[0]) } else { None };
+        let most = most.or((name == "bernoulli").then_some(1.0));
+        let count = most.map_or(count, |most| count.min(most));
+        if count > LARGEST {
+            return [x.wrong(format!("{name}: counts above {LARGEST} are too large to be summed up"), x.dims()); 2];
+        }
+        let infinite = graph.constant(f64::NEG_INFINITY);
+        let zero = graph.constant(0.0);
+        if count < 0.0 || most == Some(count) {
+            let [below, above] = if count < 0.0 { [infinite, zero] } else { [zero, infinite] };
+            sums[0].push(below);
+            sums[1].push(above);
+            continue;
+        }
+        let all: Vec<f64> = (0..=count as usize).map(|k| k as f64).collect();
+        let ks = match all.len() {
+            1 => Var::new(graph.constant(0.0), Dims::SCALAR),
+            n => Var::new(graph.constant_matrix(1, n, &all), n.into()),
+        };
+        let below = make(&own).log_prob(ks).log_sum_exp();
+        sums[0].push(below.expr());
+        sums[1].push(log1m_exp(below).expr());
+    }
+    let dims = if length == 1 { Dims::SCALAR } else { length.into() };
+    sums.map(|parts| Var::new(Expr::concat_cols(&parts), dims))
+}
