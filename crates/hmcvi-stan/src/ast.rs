@@ -114,7 +114,7 @@ pub(crate) enum StmtKind {
     Return(Option<Expr>),
     Break,
     Continue,
-    Reject(Vec<Expr>),
+    Reject,
     Print,
     Empty,
 }

@@ -4,11 +4,11 @@ use std::fmt;
 
 /// A part of the text, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Span {
+pub(crate) struct Span {
     /// First byte.
-    pub from: u32,
+    pub(crate) from: u32,
     /// Byte after the last.
-    pub to: u32,
+    pub(crate) to: u32,
 }
 
 impl Span {
@@ -90,10 +90,6 @@ impl Place {
 }
 
 impl StanError {
-    pub(crate) fn new(message: impl Into<String>) -> Self {
-        StanError { message: message.into(), place: None }
-    }
-
     /// What is wrong, without the place.
     pub fn message(&self) -> &str {
         &self.message

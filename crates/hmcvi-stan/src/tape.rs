@@ -1,6 +1,8 @@
 //! Write down operations whose results depend on parameters, in the order in which the program asks for them.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
 use crate::value::{Cell, Data, Sizes};
 
@@ -65,6 +67,8 @@ pub(crate) struct Tape {
     pub(crate) nodes: Vec<Node>,
     pub(crate) sizes: Vec<Vec<Sizes>>,
     known_sizes: HashMap<Vec<Sizes>, u32>,
+    /// Operations by a hash of what they are: equal ones are kept once.
+    known: HashMap<u64, u32>,
 }
 
 impl Tape {
@@ -82,6 +86,15 @@ impl Tape {
             ));
         }
         let node = self.nodes.len() as u32;
+        if !matches!(op, Op::Param(_)) {
+            let hash = hash(op, &arguments, length);
+            match self.known.get(&hash) {
+                Some(&known) if self.nodes[known as usize].is(op, &arguments, length) => {
+                    return Ok(Data::Span { node: known, start: 0 });
+                }
+                _ => self.known.insert(hash, node),
+            };
+        }
         self.nodes.push(Node { op, site, arguments: arguments.into(), length: length as u32 });
         Ok(Data::Span { node, start: 0 })
     }
@@ -96,6 +109,39 @@ impl Tape {
         self.known_sizes.insert(sizes, number);
         number
     }
+}
+
+impl Node {
+    fn is(&self, op: Op, arguments: &[(Data, u32)], length: usize) -> bool {
+        let same = |(own, other): (&(Data, u32), &(Data, u32))| own.1 == other.1 && own.0.same(&other.0);
+        self.op == op
+            && self.length as usize == length
+            && self.arguments.len() == arguments.len()
+            && self.arguments.iter().zip(arguments).all(same)
+    }
+}
+
+/// Longer lists are told apart by where they are kept.
+const LONG: usize = 16;
+
+fn hash(op: Op, arguments: &[(Data, u32)], length: usize) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (op, length).hash(&mut hasher);
+    for (data, length) in arguments {
+        length.hash(&mut hasher);
+        match data {
+            Data::Num(x) => x.to_bits().hash(&mut hasher),
+            Data::Span { node, start } => (node, start).hash(&mut hasher),
+            Data::Known(values) if values.len() > LONG => Arc::as_ptr(values).hash(&mut hasher),
+            Data::Known(values) => values.iter().for_each(|x| x.to_bits().hash(&mut hasher)),
+            Data::Cells(cells) if cells.len() > LONG => Arc::as_ptr(cells).hash(&mut hasher),
+            Data::Cells(cells) => cells.iter().for_each(|cell| match cell {
+                Cell::Known(x) => x.to_bits().hash(&mut hasher),
+                Cell::Of { node, at } => (node, at).hash(&mut hasher),
+            }),
+        }
+    }
+    hasher.finish()
 }
 
 /// The operation that a cell comes from.

@@ -44,10 +44,9 @@ fn ask<'g>(dist: &Dist, part: Part, vars: &[Var<'g>]) -> Expr<'g> {
             x.graph().note_problem(|| problem);
         }
     }
-    let found = of(dist, part, x, arguments).expr();
     match part {
-        Part::Density { constants: false } => spread_to(found.without_fixed_summands(), found.cols()),
-        _ => found,
+        Part::Density { constants: false } => (dist.make)(x, arguments).log_prob_without_constants(x).expr(),
+        _ => of(dist, part, x, arguments).expr(),
     }
 }
 
@@ -56,8 +55,11 @@ fn numbers<'g>(dist: &Dist, part: Part, all: &[Row<'g>], lanes: usize) -> Expr<'
     let length = all.iter().map(|row| row.length).max().unwrap_or(1);
     let vars: Vec<Var<'g>> = all
         .iter()
-        .map(|row| {
+        .enumerate()
+        .map(|(i, row)| {
             let expr = row.spread(lanes, length);
+            // The value has all elements, so that bounds of each can be compared with it.
+            let expr = if i == 0 { spread_to(expr, lanes * length) } else { expr };
             let dims = if expr.cols() == 1 { Dims::SCALAR } else { expr.cols().into() };
             Var::from_expr(expr, dims)
         })

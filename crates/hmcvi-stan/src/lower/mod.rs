@@ -99,6 +99,7 @@ impl Plan {
         let mut rows = build::Rows { graph, rows: Vec::with_capacity(self.steps.len()), sizes: &self.sizes };
         for step in &self.steps {
             let row = match step.op {
+                Op::Param(number) if self.parameters[number as usize].is_fixed() => graph.constant(1.0),
                 Op::Param(number) => {
                     let bounds = rows.variables(step);
                     self.parameters[number as usize].build(builder, &bounds).expr()

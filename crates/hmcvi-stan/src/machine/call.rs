@@ -70,6 +70,10 @@ impl<'p> Machine<'p> {
 
 /// The function that takes arguments of these types; one that takes them as they are goes first.
 pub(crate) fn find_function<'p>(functions: &'p [Function], name: &str, types: &[Ty]) -> Option<&'p Function> {
+    // A function of the program is the same with constants and without.
+    let kept = [("_lupdf", "_lpdf"), ("_lupmf", "_lpmf")];
+    let own = kept.iter().find_map(|(ending, kept)| Some(format!("{}{kept}", name.strip_suffix(ending)?)));
+    let name = own.as_deref().unwrap_or(name);
     let fits = |function: &&Function, takes: fn(Ty, Ty) -> bool| {
         function.arguments.len() == types.len()
             && function.arguments.iter().zip(types).all(|((_, ty), own)| takes(*ty, *own))

@@ -85,7 +85,7 @@ impl<'p> Machine<'p> {
             }
             StmtKind::Break => return Ok(Flow::Break),
             StmtKind::Continue => return Ok(Flow::Continue),
-            StmtKind::Reject(_) => {
+            StmtKind::Reject => {
                 let message = "the program rejects its values here";
                 return Err(Problem::at(statement.span, message));
             }

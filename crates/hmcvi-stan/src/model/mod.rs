@@ -21,6 +21,9 @@ pub(crate) use parameter::{Kind, Parameter};
 /// The memory that nested expressions and calls may take.
 const STACK: usize = 256 << 20;
 
+/// How errors begin that no program should get.
+const OUR_MISTAKE: &str = "this is a mistake of hmcvi-stan, not of the program; please report it";
+
 /// A program whose names and types are in order.
 #[derive(Clone, Debug)]
 pub struct Program {
@@ -135,7 +138,12 @@ fn on_stack<T: Send>(f: impl FnOnce() -> Result<T, Problem> + Send) -> Result<T,
         let started = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, f);
         match started.map(|thread| thread.join()) {
             Ok(Ok(found)) => found,
-            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            // Whoever runs many programs goes on with the next.
+            Ok(Err(panic)) => {
+                let said = panic.downcast_ref::<String>().cloned();
+                let said = said.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+                Err(Problem::from(format!("{OUR_MISTAKE}: {}", said.unwrap_or_default())))
+            }
             Err(e) => Err(Problem::from(format!("no thread could be started: {e}"))),
         }
     })

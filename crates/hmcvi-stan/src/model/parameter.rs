@@ -11,6 +11,9 @@ use crate::tape::Op;
 use crate::types::{Base, Ty};
 use crate::value::{Data, Sizes, Value};
 
+/// Most numbers of all parameters.
+const MOST: usize = 1_000_000;
+
 /// What a parameter is restricted to, and which bounds it has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
@@ -40,7 +43,10 @@ pub(crate) fn declare(
     let sizes = declared::sizes(machine, declared, frame)?;
     let elements = sizes.iter().fold(1usize, |n, size| n.saturating_mul(*size));
     let wrong = |message: String| Problem::at(statement.span, message);
-    machine.keep(elements).map_err(wrong)?;
+    let so_far: usize = all.iter().map(|parameter| parameter.sizes.iter().product::<usize>()).sum();
+    if so_far.saturating_add(elements) > MOST {
+        return Err(wrong(format!("`{name}` has {elements} numbers, and all parameters together at most {MOST}")));
+    }
     let ty = declared.ty;
     if elements == 0 {
         frame[*slot] = Value::known_of(ty, &sizes, Vec::new());

@@ -78,8 +78,8 @@ impl Parser {
             }
             "reject" | "fatal_error" => {
                 self.advance();
-                let arguments = self.arguments()?;
-                self.end(StmtKind::Reject(arguments))
+                self.arguments()?;
+                self.end(StmtKind::Reject)
             }
             "target" if *self.ahead(1) == Token::Sign("+=") => {
                 self.advance();

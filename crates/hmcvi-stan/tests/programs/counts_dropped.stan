@@ -7,9 +7,8 @@ model {
   y ~ poisson(a);
   y ~ poisson_log(eta);
   y ~ neg_binomial(a, b);
-  y ~ neg_binomial_2(a, b);
-  y ~ neg_binomial_2_log(eta, b);
+  target += neg_binomial_2_lpmf(y | a, b);
+  target += neg_binomial_2_log_lpmf(y | eta, b);
   y ~ beta_binomial(n, a, b);
-  y ~ neg_binomial_2(a, 2.5);
   eta ~ normal(0, 1);
 }

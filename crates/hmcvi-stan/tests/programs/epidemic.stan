@@ -24,5 +24,5 @@ model {
   for (m in 1:M) y[m] ~ exponential(1 / tau);
   mu ~ normal(3.28, 1);
   phi ~ normal(0, 5);
-  for (m in 1:M) deaths[start[m]:N, m] ~ neg_binomial_2(E[start[m]:N, m], phi);
+  for (m in 1:M) target += neg_binomial_2_lpmf(deaths[start[m]:N, m] | E[start[m]:N, m], phi);
 }

@@ -28,26 +28,37 @@ univariate! {
         log_choices(trials, x) + log_beta(x + a, trials - x + b) - log_beta(a, b)
     };
     /// Counts with their mean.
-    poisson(mean: NOT_NEGATIVE) on Support::COUNTS => |x| log_poisson(x, mean.log());
+    poisson(mean: NOT_NEGATIVE) on Support::COUNTS => |x| log_poisson(x, mean.log()), fixed |x| orders(x);
     /// Counts with the logarithm of their mean.
-    poisson_log(log_mean: REAL) on Support::COUNTS => |x| log_poisson(x, log_mean);
+    poisson_log(log_mean: REAL) on Support::COUNTS => |x| log_poisson(x, log_mean), fixed |x| orders(x);
     /// Counts whose means have a [`gamma`](super::gamma) distribution with a shape and a rate.
     neg_binomial(shape: POSITIVE, rate: POSITIVE) on Support::COUNTS => |x| {
         log_negative_binomial(x, shape.log() - rate.log(), shape.log())
-    };
+    }, fixed |x| ways(x, shape);
     /// Counts with their mean `m` and a dispersion `φ`: their variance is `m + m²/φ`.
     neg_binomial_2(mean: POSITIVE, dispersion: POSITIVE) on Support::COUNTS => |x| {
         log_negative_binomial(x, mean.log(), dispersion.log())
-    };
+    }, fixed |x| ways(x, dispersion);
     /// The same with the logarithm of the mean.
     neg_binomial_2_log(log_mean: REAL, dispersion: POSITIVE) on Support::COUNTS => |x| {
         log_negative_binomial(x, log_mean, dispersion.log())
-    };
+    }, fixed |x| ways(x, dispersion);
 }
 
 /// Logarithm of the ways to choose `x` of `n`.
 fn log_choices<'g>(n: Var<'g>, x: Var<'g>) -> Var<'g> {
     (n + 1.0).lgamma() - (x + 1.0).lgamma() - (n - x + 1.0).lgamma()
+}
+
+/// `-log x!` of counts that are known.
+fn orders(x: Var<'_>) -> Option<Var<'_>> {
+    x.known().map(|_| -(x + 1.0).lgamma())
+}
+
+/// `log Γ(x + φ) - log Γ(φ) - log x!` where all is known.
+fn ways<'g>(x: Var<'g>, dispersion: Var<'g>) -> Option<Var<'g>> {
+    x.known().zip(dispersion.known())?;
+    Some((x + dispersion).lgamma() - dispersion.lgamma() - (x + 1.0).lgamma())
 }
 
 fn log_poisson<'g>(x: Var<'g>, log_rate: Var<'g>) -> Var<'g> {

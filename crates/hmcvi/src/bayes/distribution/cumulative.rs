@@ -4,7 +4,7 @@ use std::f64::consts::{FRAC_1_PI, LN_2};
 
 use hmcvi_graph::Expr;
 
-use super::{Distribution, bernoulli, beta_binomial, binomial, neg_binomial, neg_binomial_2, poisson};
+use super::{Distribution, bernoulli, beta_binomial, binomial, incomplete, neg_binomial, neg_binomial_2, poisson};
 use crate::bayes::{Dims, Var};
 
 /// Largest count whose probability is summed up from 0.
@@ -37,6 +37,25 @@ const FORMULAS: &[(&str, Formula)] = &[
     ("uniform", |x, a| [((x - a[0]) / (a[1] - a[0])).log(), ((a[1] - x) / (a[1] - a[0])).log()]),
 ];
 
+/// `[F(x), 1 - F(x)]` of known numbers.
+type Numeric = fn(f64, &[f64]) -> [f64; 2];
+
+/// Distributions without a formula: their value and arguments have to be known.
+const KNOWN: &[(&str, Numeric)] = &[
+    ("student_t", |x, a| {
+        let z = (x - a[1]) / a[2];
+        let tail = 0.5 * incomplete::beta(a[0] / 2.0, 0.5, [a[0] / (a[0] + z * z), z * z / (a[0] + z * z)])[0];
+        if z > 0.0 { [1.0 - tail, tail] } else { [tail, 1.0 - tail] }
+    }),
+    ("gamma", |x, a| incomplete::gamma(a[0], x * a[1])),
+    ("inv_gamma", |x, a| {
+        let [p, q] = incomplete::gamma(a[0], a[1] / x);
+        [q, p]
+    }),
+    ("chi_square", |x, a| incomplete::gamma(a[0] / 2.0, x / 2.0)),
+    ("beta", |x, a| incomplete::beta(a[0], a[1], [x, 1.0 - x])),
+];
+
 const COUNTS: &[(&str, Counts)] = &[
     ("bernoulli", |a| bernoulli(a[0])),
     ("binomial", |a| binomial(a[0], a[1])),
@@ -48,7 +67,10 @@ const COUNTS: &[(&str, Counts)] = &[
 
 /// Whether the distribution function of this distribution is known.
 pub fn is_known(name: &str) -> bool {
-    FORMULAS.iter().any(|(known, _)| *known == name) || COUNTS.iter().any(|(known, _)| *known == name)
+    let named = |known: &str| known == name;
+    FORMULAS.iter().any(|(known, _)| named(known))
+        || COUNTS.iter().any(|(known, _)| named(known))
+        || KNOWN.iter().any(|(known, _)| named(known))
 }
 
 /// `log P(X ≤ x)`, element by element.
@@ -66,6 +88,9 @@ pub fn log_ccdf<'g>(name: &str, x: Var<'g>, arguments: &[Var<'g>]) -> Var<'g> {
 fn both<'g>(name: &str, x: Var<'g>, arguments: &[Var<'g>]) -> [Var<'g>; 2] {
     if let Some((_, formula)) = FORMULAS.iter().find(|(known, _)| *known == name) {
         return formula(x, arguments);
+    }
+    if let Some((_, numeric)) = KNOWN.iter().find(|(known, _)| *known == name) {
+        return numbers(name, x, arguments, *numeric);
     }
     match COUNTS.iter().find(|(known, _)| *known == name) {
         Some((_, make)) => counts(name, x, arguments, *make),
@@ -107,6 +132,25 @@ fn laplace(z: Var<'_>) -> [Var<'_>; 2] {
     let near = log1m_exp(far);
     let below = z.less(0.0);
     [below.select(far, near), below.select(near, far)]
+}
+
+/// Element by element, of known numbers.
+fn numbers<'g>(name: &str, x: Var<'g>, arguments: &[Var<'g>], numeric: Numeric) -> [Var<'g>; 2] {
+    let all: Option<Vec<Vec<f64>>> = [&[x], arguments].concat().into_iter().map(Var::known).collect();
+    let Some(all) = all else {
+        let problem = format!("the distribution function of {name} needs a value and arguments that are known");
+        return [x.wrong(problem, x.dims()); 2];
+    };
+    let length = all.iter().map(Vec::len).max().unwrap_or(1);
+    let at = |i: usize| -> Vec<f64> { all.iter().map(|own| own[if own.len() == 1 { 0 } else { i }]).collect() };
+    let found: Vec<[f64; 2]> = (0..length).map(|i| numeric(at(i)[0], &at(i)[1..])).collect();
+    [0, 1].map(|side| {
+        let logs: Vec<f64> = found.iter().map(|both| both[side].ln()).collect();
+        match length {
+            1 => Var::new(x.graph().constant(logs[0]), Dims::SCALAR),
+            _ => Var::new(x.graph().constant_matrix(1, length, &logs), length.into()),
+        }
+    })
 }
 
 /// Sums of probabilities up to a count that is known.

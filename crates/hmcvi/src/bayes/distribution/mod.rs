@@ -8,6 +8,7 @@ mod classes;
 mod counts;
 pub mod cumulative;
 mod dirichlet;
+mod incomplete;
 mod lkj;
 mod matrices;
 mod mixture;
@@ -72,6 +73,12 @@ pub trait Density<'g> {
 
     /// Log density of each element of `x`, or of each part that belongs together.
     fn log_prob(&self, x: Var<'g>) -> Var<'g>;
+
+    /// What of the log density does not depend on anything that is inferred; nothing is said where summands of the
+    /// formula show it.
+    fn fixed(&self, _x: Var<'g>) -> Option<Var<'g>> {
+        None
+    }
 }
 
 impl<'g> Distribution<'g> {
@@ -154,6 +161,16 @@ impl<'g> Distribution<'g> {
     /// Log density of each element of `x`, or of each part that belongs together.
     pub fn log_prob(&self, x: Var<'g>) -> Var<'g> {
         self.density.log_prob(x)
+    }
+
+    /// The same without summands that do not depend on anything that is inferred, as Stan's `~` has it.
+    pub fn log_prob_without_constants(&self, x: Var<'g>) -> Var<'g> {
+        let log_prob = self.log_prob(x);
+        if let Some(fixed) = self.density.fixed(x) {
+            return log_prob - fixed;
+        }
+        let rest = log_prob.expr().without_fixed_summands();
+        Var::new(rest.broadcast_to(hmcvi_graph::Shape { cols: log_prob.expr().cols(), ..rest.shape() }), log_prob.dims())
     }
 }
 

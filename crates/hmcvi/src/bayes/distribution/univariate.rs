@@ -14,6 +14,8 @@ pub(super) struct Univariate<'g, const N: usize> {
     pub(super) allowed: [Support<'g>; N],
     pub(super) support: Support<'g>,
     pub(super) log_prob: fn(Var<'g>, [Var<'g>; N]) -> Var<'g>,
+    /// What of the log density does not depend on anything that is inferred, where the formula has no such summands.
+    pub(super) fixed: fn(Var<'g>, [Var<'g>; N]) -> Option<Var<'g>>,
 }
 
 impl<'g, const N: usize> Density<'g> for Univariate<'g, N> {
@@ -33,6 +35,10 @@ impl<'g, const N: usize> Density<'g> for Univariate<'g, N> {
             let own = argument.dims();
             dims.meet(own).ok_or_else(|| format!("the arguments of {} are {dims} and {own}", self.name))
         })
+    }
+
+    fn fixed(&self, x: Var<'g>) -> Option<Var<'g>> {
+        (self.fixed)(x, self.arguments.map(|argument| argument.var(x.graph())))
     }
 
     fn log_prob(&self, x: Var<'g>) -> Var<'g> {
@@ -56,9 +62,17 @@ impl<'g, const N: usize> Density<'g> for Univariate<'g, N> {
 
 /// Functions that make distributions of independent variables: name, arguments with what they may be, support, log density.
 macro_rules! univariate {
+    (@fixed [$($argument:ident),*]) => { |_, _| None };
+    (@fixed [$($argument:ident),*] |$x:ident| $fixed:expr) => {
+        |$x, [$($argument),*]| {
+            $(let _ = $argument;)*
+            $fixed
+        }
+    };
     ($(
         $(#[$doc:meta])*
-        $name:ident($($argument:ident: $allowed:ident),*) on $support:expr => |$x:ident| $log_prob:expr;
+        $name:ident($($argument:ident: $allowed:ident),*) on $support:expr => |$x:ident| $log_prob:expr
+            $(, fixed |$y:ident| $fixed:expr)?;
     )*) => {$(
         $(#[$doc])*
         pub fn $name<'g>($($argument: impl Into<$crate::bayes::Arg<'g>>),*) -> $crate::bayes::Distribution<'g> {
@@ -70,6 +84,7 @@ macro_rules! univariate {
                 allowed: [$($crate::bayes::Support::$allowed),*],
                 support: $support,
                 log_prob: |$x, [$($argument),*]| $log_prob,
+                fixed: $crate::bayes::distribution::univariate::univariate!(@fixed [$($argument),*] $(|$y| $fixed)?),
             })
         }
     )*};
