@@ -39,8 +39,12 @@ impl<'g> Expr<'g> {
             return self.graph.constant(0.0);
         }
         match self.node().op {
-            Op::Binary(Binary::Add) => self.arg(0).without_fixed_summands() + self.arg(1).without_fixed_summands(),
-            Op::Binary(Binary::Sub) => self.arg(0).without_fixed_summands() - self.arg(1).without_fixed_summands(),
+            Op::Binary(Binary::Add) => {
+                self.arg(0).without_fixed_summands() + self.arg(1).without_fixed_summands()
+            }
+            Op::Binary(Binary::Sub) => {
+                self.arg(0).without_fixed_summands() - self.arg(1).without_fixed_summands()
+            }
             Op::Unary(Unary::Neg) => -self.arg(0).without_fixed_summands(),
             _ => self,
         }

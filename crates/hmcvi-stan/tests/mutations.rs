@@ -13,9 +13,46 @@ const FEW: u32 = 400;
 
 /// Pieces that are put into programs.
 const PIECES: [&str; 40] = [
-    "0", "1", "-1", "3", "1e300", "2147483647", "99999999", "[", "]", "(", ")", "{", "}", ";", ",", ":", "+", "-", "*", "/",
-    "^", "'", "~", "=", "<lower=0>", "real x;", "vector[3] v;", "int", "array[3]", "target +=", "normal(0, 1)", "if (1)",
-    "for (i in 1:1000000)", "while (1)", "mu", "y", "N", ".*", "rep_vector(1, 100000000)", "\"",
+    "0",
+    "1",
+    "-1",
+    "3",
+    "1e300",
+    "2147483647",
+    "99999999",
+    "[",
+    "]",
+    "(",
+    ")",
+    "{",
+    "}",
+    ";",
+    ",",
+    ":",
+    "+",
+    "-",
+    "*",
+    "/",
+    "^",
+    "'",
+    "~",
+    "=",
+    "<lower=0>",
+    "real x;",
+    "vector[3] v;",
+    "int",
+    "array[3]",
+    "target +=",
+    "normal(0, 1)",
+    "if (1)",
+    "for (i in 1:1000000)",
+    "while (1)",
+    "mu",
+    "y",
+    "N",
+    ".*",
+    "rep_vector(1, 100000000)",
+    "\"",
 ];
 
 fn pick(random: &mut RandomSource, n: usize) -> usize {
@@ -66,9 +103,11 @@ fn try_program(text: &str, data: &str) -> Result<bool, String> {
 #[test]
 fn changed_programs_and_data_are_models_or_errors() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
-    let mut files: Vec<_> = std::fs::read_dir(folder).expect("programs").flatten().map(|entry| entry.path()).collect();
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder).expect("programs").flatten().map(|entry| entry.path()).collect();
     files.sort();
-    let texts: Vec<String> = files.iter().map(|file| std::fs::read_to_string(file).expect("a program")).collect();
+    let texts: Vec<String> =
+        files.iter().map(|file| std::fs::read_to_string(file).expect("a program")).collect();
     let count = std::env::var("HMCVI_MUTATIONS").ok().and_then(|text| text.parse().ok()).unwrap_or(FEW);
     let (mut models, mut wrong) = (0, Vec::new());
     for change in 0..count {
@@ -96,7 +135,11 @@ fn changed_programs_and_data_are_models_or_errors() {
 #[test]
 fn deep_nesting_is_an_error() {
     for (open, close) in [("(", ")"), ("-", ""), ("{", "}"), ("[", "]"), ("1 ? 1 : ", "")] {
-        let text = format!("parameters {{ real x; }} model {{ x ~ normal({}1{}, 1); }}", open.repeat(100_000), close.repeat(100_000));
+        let text = format!(
+            "parameters {{ real x; }} model {{ x ~ normal({}1{}, 1); }}",
+            open.repeat(100_000),
+            close.repeat(100_000)
+        );
         let error = Program::parse(&text).expect_err("an error");
         assert!(error.message().contains("levels of nesting"), "{}", error.message());
     }

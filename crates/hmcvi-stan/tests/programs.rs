@@ -70,7 +70,10 @@ fn differences(name: &str, text: &str, data: &Data, reference: &Value) -> Vec<St
                 found.push(format!("{name} {kind} at {p}: {value}, and {expected} by Stan"));
             }
             if let Some(i) = (0..size).find(|&i| differs(own[i], gradient[i])) {
-                found.push(format!("{name} {kind} at {p}: derivative {i} is {}, and {} by Stan", own[i], gradient[i]));
+                found.push(format!(
+                    "{name} {kind} at {p}: derivative {i} is {}, and {} by Stan",
+                    own[i], gradient[i]
+                ));
             }
         }
     }

@@ -38,7 +38,8 @@ fn quantities_of_a_draw_have_stan_s_order_and_values() {
     let value = |name: &str| all[model.names().iter().position(|own| own == name).expect("a name")];
     assert!((value("double_mu") - 1.1).abs() < 1e-12);
     assert!((value("total") - (21.0 + 1.44 + 0.64)).abs() < 1e-12);
-    let gauss = |x: f64, m: f64, v: f64| -0.5 * (x - m).powi(2) / v - 0.5 * (2.0 * std::f64::consts::PI * v).ln();
+    let gauss =
+        |x: f64, m: f64, v: f64| -0.5 * (x - m).powi(2) / v - 0.5 * (2.0 * std::f64::consts::PI * v).ln();
     assert!((value("log_lik[2]") - gauss(-0.5, 0.3, 4.0)).abs() < 1e-12);
     assert!((value("joint") - gauss(0.3, 0.0, 2.0) - gauss(2.0, 0.0, 2.0)).abs() < 1e-12);
     assert!([1.0, 2.0, 3.0].contains(&value("k[1]")));

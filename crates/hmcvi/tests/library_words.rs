@@ -33,7 +33,9 @@ fn errors_of_the_libraries_name_no_flags_and_no_commands() {
     assert!(speaks_of_the_program(r#"#[error("go on with `hmcvi resume`")]"#));
     assert!(!speaks_of_the_program("// --force replaces it"));
     let mut files = Vec::new();
-    for library in [".", "../hmcvi-fetch", "../hmcvi-graph", "../hmcvi-nuts", "../hmcvi-record", "../hmcvi-stan"] {
+    for library in
+        [".", "../hmcvi-fetch", "../hmcvi-graph", "../hmcvi-nuts", "../hmcvi-record", "../hmcvi-stan"]
+    {
         sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join(library).join("src"), &mut files);
     }
     assert!(files.len() > 50, "the sources are found");

@@ -24,6 +24,16 @@ fn cases() -> Vec<Case> {
     ]
 }
 
+/// Supports whose values are compared with Stan's by its programs.
+fn more() -> Vec<Case> {
+    vec![
+        ("affine", || Support::Affine(Arg::Number(-2.0), Arg::Number(0.3)), 3.into(), vec![0, 1, 2]),
+        ("correlation", || Support::Correlation, (3, 3).into(), vec![3, 6, 7]),
+        ("covariance_cholesky", || Support::CovarianceCholesky, (3, 2).into(), vec![0, 2, 3, 4, 5]),
+        ("covariance", || Support::Covariance, (3, 3).into(), vec![0, 3, 4, 6, 7, 8]),
+    ]
+}
+
 fn bound(support: fn() -> Support<'static>, dims: Dims) -> Bound {
     let model = Model::new(move |m| {
         m.sample("x", flat().on(support()).shape(dims));
@@ -76,7 +86,7 @@ fn transforms_are_those_of_stan() {
 
 #[test]
 fn log_jacobians_are_those_of_the_transforms() {
-    for (name, support, dims, free) in cases() {
+    for (name, support, dims, free) in cases().into_iter().chain(more()) {
         for parts in [1, 2] {
             let all = if parts == 1 { dims.sizes().to_vec() } else { [&[2], dims.sizes()].concat() };
             let bound = bound(support, Dims::new(&all).expect("dimensions"));
@@ -110,7 +120,7 @@ fn log_jacobians_are_those_of_the_transforms() {
 #[test]
 fn many_parts_are_each_like_one() {
     for (name, support, dims, _) in
-        cases().into_iter().filter(|(name, ..)| !["above", "below", "between"].contains(name))
+        cases().into_iter().chain(more()).filter(|(name, ..)| !["above", "below", "between"].contains(name))
     {
         let (one, all) = (bound(support, dims), [&[3], dims.sizes()].concat());
         let many = bound(support, Dims::new(&all).expect("dimensions"));
@@ -158,4 +168,34 @@ fn far_out_all_is_finite() {
             }
         }
     }
+}
+
+#[test]
+fn directions_and_sums_of_zero_are_what_they_say() {
+    let z: Vec<f64> = (0..6).map(|i| 1.3 * (1.7 * f64::from(i) + 0.4).sin()).collect();
+    let unit = bound(|| Support::UnitVector, (2, 3).into());
+    for part in at(&unit, Wanted::Values, &z).chunks(3) {
+        assert!((part.iter().map(|x| x * x).sum::<f64>() - 1.0).abs() < 1e-14, "{part:?}");
+    }
+    let zero = bound(|| Support::SumToZero, (2, 4).into());
+    let values = at(&zero, Wanted::Values, &z);
+    for (part, free) in values.chunks(4).zip(z.chunks(3)) {
+        assert!(part.iter().sum::<f64>().abs() < 1e-14, "{part:?}");
+        // The map is orthogonal, so squares keep their sum.
+        let squares = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>();
+        assert!((squares(part) - squares(free)).abs() < 1e-13, "{part:?}");
+    }
+    assert_eq!(at(&zero, Wanted::LogPrior, &z)[0], 0.0);
+}
+
+#[test]
+fn matrices_take_their_numbers_by_rows_or_by_columns() {
+    let values = |order: Order| {
+        let model = Model::new(move |m| {
+            m.declare("x", Support::Real, (2, 3), order);
+        });
+        at(&model.bind(&Data::new()).expect("a model"), Wanted::Values, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    };
+    assert_eq!(values(Order::Rows), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    assert_eq!(values(Order::Columns), [1.0, 3.0, 5.0, 2.0, 4.0, 6.0]);
 }

@@ -129,11 +129,7 @@ impl Checker {
             StmtKind::Break | StmtKind::Continue if self.loops == 0 => {
                 return Err(Problem::at(span, "`break` and `continue` stand in loops only"));
             }
-            StmtKind::Reject
-            | StmtKind::Print
-            | StmtKind::Empty
-            | StmtKind::Break
-            | StmtKind::Continue => {}
+            StmtKind::Reject | StmtKind::Print | StmtKind::Empty | StmtKind::Break | StmtKind::Continue => {}
         }
         Ok(())
     }

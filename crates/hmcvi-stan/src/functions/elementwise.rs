@@ -81,6 +81,30 @@ fn lchoose(n: f64, k: f64) -> f64 {
     lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0)
 }
 
+/// Terms of the series of Bessel functions: enough for arguments up to 200.
+const TERMS: usize = 200;
+
+/// `log Iᵥ(x) = log Σₖ (x/2)²ᵏ⁺ᵛ / (k! Γ(k + v + 1))`
+fn log_bessel<'g>(v: Expr<'g>, x: Expr<'g>) -> Expr<'g> {
+    let log_half = (x * 0.5).log();
+    let term = |k: usize| {
+        let k = k as f64;
+        log_half * (v + 2.0 * k) - (v + (k + 1.0)).lgamma() - lgamma(k + 1.0)
+    };
+    // All terms are compared with the largest, which comes where k is about x/2.
+    let largest = (1..TERMS).map(term).fold(term(0), |a, b| a.max(b)).stop_gradient();
+    let sum = (1..TERMS).map(|k| (term(k) - largest).exp()).fold((term(0) - largest).exp(), |a, b| a + b);
+    sum.log() + largest
+}
+
+fn log_bessel_number(v: f64, x: f64) -> f64 {
+    let term = |k: usize| {
+        let k = k as f64;
+        (x * 0.5).ln() * (v + 2.0 * k) - lgamma(v + k + 1.0) - lgamma(k + 1.0)
+    };
+    super::known::log_sum_exp(&(0..TERMS).map(term).collect::<Vec<f64>>())
+}
+
 /// Functions with their formulas: of numbers and expressions; `formula` has one of expressions alone, `known` one of
 /// numbers alone. Results are real, or integers where it says so.
 macro_rules! maps {
@@ -197,6 +221,8 @@ maps! {
     multiply_log(a, b) real: if a == 0.0 && b == 0.0 { 0.0 } else { a * b.ln() }, a * (a.abs() + b.abs()).select(b, 1.0).log();
     lmultiply(a, b) real: if a == 0.0 && b == 0.0 { 0.0 } else { a * b.ln() }, a * (a.abs() + b.abs()).select(b, 1.0).log();
     binary_log_loss(y, p) real: if y == 0.0 { -(-p).ln_1p() } else { -p.ln() }, y.equal(0.0).select(-(-p).log1p(), -p.log());
+    modified_bessel_first_kind(v, x) real: log_bessel_number(v, x).exp(), log_bessel(v, x).exp();
+    log_modified_bessel_first_kind(v, x) real: log_bessel_number(v, x), log_bessel(v, x);
     fmin(a, b) real: a.min(b), a.min(b);
     fmax(a, b) real: a.max(b), a.max(b);
     fdim(a, b) real: (a - b).max(0.0), (a - b).max(0.0);

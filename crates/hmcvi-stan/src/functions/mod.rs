@@ -1,6 +1,7 @@
 //! Find functions of the language by their names and the types of their arguments.
 
 pub(crate) mod density;
+mod divide;
 pub(crate) mod elementwise;
 pub(crate) mod gp;
 pub(crate) mod higher;

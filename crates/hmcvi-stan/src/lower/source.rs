@@ -1,5 +1,6 @@
 //! Say where numbers come from: constants, results of steps, or several of them.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::value::Cell;
@@ -55,7 +56,7 @@ impl Homes {
         // For each cell: which part it is in, and where.
         let mut all: Vec<(usize, usize)> = Vec::with_capacity(cells.len());
         const KNOWN: usize = usize::MAX;
-        let mut last = 0;
+        let (mut last, mut numbers) = (0, HashMap::new());
         for cell in cells {
             match *cell {
                 Cell::Known(x) => {
@@ -65,7 +66,7 @@ impl Homes {
                 Cell::Of { node, at } => {
                     let (step, place) = self.place(node, at);
                     if steps.get(last) != Some(&step) {
-                        last = steps.iter().position(|own| *own == step).unwrap_or_else(|| {
+                        last = *numbers.entry(step).or_insert_with(|| {
                             steps.push(step);
                             taken.push(Vec::new());
                             steps.len() - 1

@@ -17,12 +17,14 @@ impl<'p> Machine<'p> {
         let site = self.site;
         let before = self.target.len();
         let mut other = frame.clone();
+        self.branches += 1;
         let first = self.exec(then, frame)?;
         let first_target = self.target.split_off(before);
         let second = match otherwise {
             Some(statement) => self.exec(statement, &mut other)?,
             None => Flow::Next,
         };
+        self.branches -= 1;
         let second_target = self.target.split_off(before);
         self.site = site;
         let zero = Value::num(0.0);

@@ -85,6 +85,8 @@ impl<'p> Machine<'p> {
             }
             StmtKind::Break => return Ok(Flow::Break),
             StmtKind::Continue => return Ok(Flow::Continue),
+            // On one side of a condition on parameters: those values have no density.
+            StmtKind::Reject if self.branches > 0 => self.add_target(Value::num(f64::NEG_INFINITY)),
             StmtKind::Reject => {
                 let message = "the program rejects its values here";
                 return Err(Problem::at(statement.span, message));

@@ -58,6 +58,8 @@ pub(crate) struct Machine<'p> {
     depth: usize,
     steps: u64,
     numbers: usize,
+    /// Conditions on parameters of which a side is run.
+    branches: usize,
     /// Values that functions return under conditions that depend on parameters.
     pending: Vec<Vec<(Value, Value)>>,
 }
@@ -75,6 +77,7 @@ impl<'p> Machine<'p> {
             depth: 0,
             steps: 0,
             numbers: 0,
+            branches: 0,
             pending: Vec::new(),
         }
     }

@@ -13,7 +13,10 @@ pub(crate) fn sizes(machine: &mut Machine<'_>, declared: &Declared, frame: &mut 
         match value.number() {
             Some(x) if (0.0..1e9).contains(&x) => all.push(x as usize),
             Some(x) => {
-                return Err(Problem::at(e.span, format!("{x} is no size; expected an integer of at least 0")));
+                return Err(Problem::at(
+                    e.span,
+                    format!("{x} is no size; expected an integer of at least 0"),
+                ));
             }
             None => {
                 return Err(Problem::at(

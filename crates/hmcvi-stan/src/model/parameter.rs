@@ -45,7 +45,9 @@ pub(crate) fn declare(
     let wrong = |message: String| Problem::at(statement.span, message);
     let so_far: usize = all.iter().map(|parameter| parameter.sizes.iter().product::<usize>()).sum();
     if so_far.saturating_add(elements) > MOST {
-        return Err(wrong(format!("`{name}` has {elements} numbers, and all parameters together at most {MOST}")));
+        return Err(wrong(format!(
+            "`{name}` has {elements} numbers, and all parameters together at most {MOST}"
+        )));
     }
     let ty = declared.ty;
     if elements == 0 {

@@ -1,5 +1,5 @@
-// data: {"low": [0.5, -2]}
-data { vector[2] low; }
+// data: {"low": 0.5}
+data { real low; }
 parameters {
   real<lower=0> a;
   real<lower=0, upper=1 - inv_logit(a)> b;

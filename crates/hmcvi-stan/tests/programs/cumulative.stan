@@ -5,6 +5,6 @@ model {
   target += normal_lcdf(y | mu, s) + normal_lccdf(y | mu, s) + lognormal_lcdf(y | mu, s) + logistic_lccdf(y | mu, s);
   target += exponential_lccdf(y | r) + weibull_lccdf(y | s, r) + weibull_lcdf(y | s, r) + cauchy_lcdf(y | mu, s);
   target += double_exponential_lcdf(y | mu, s) + gumbel_lcdf(y | mu, s) + poisson_lcdf(k | r) + binomial_lccdf(k | 6, p);
-  target += log(normal_cdf(y[1], mu, s)) + std_normal_lcdf(mu) + poisson_lccdf(k | r) + neg_binomial_2_lcdf(k | r, s);
+  target += log(normal_cdf(y[1], mu, s)) + normal_lcdf(mu | 0, 1) + poisson_lccdf(k | r) + neg_binomial_2_lcdf(k | r, s);
   target += -r - s;
 }

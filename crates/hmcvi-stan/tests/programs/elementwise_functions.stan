@@ -9,5 +9,5 @@ model {
   target += hypot(x, y) + atan2(x, 1.5) + fma(x, y, 2) + pow(x, 1.7) + x^3 + y^2 + (-x)^3 + log_sum_exp(x, y) + log_diff_exp(1, x);
   target += sum(exp(v)) + sum(log(v)) + sum(sqrt(v)) + sum(v .* v) + sum(v ./ (1 + v)) + multiply_log(x, 2.0) + log_mix(x, y, 0.5);
   target += sum(inv_logit(v)) + prod(v) + mean(v) + sd(v) + variance(v) + max(v) + min(v) + trigamma(x) * 0.1 + binary_log_loss(1, x);
-  target += log_falling_factorial(3.5, x) + rising_factorial(x, 2) + step(y);
+  target += log_falling_factorial(3.5, x) + rising_factorial(x, 2) + modified_bessel_first_kind(2, 3 * x) + step(y);
 }

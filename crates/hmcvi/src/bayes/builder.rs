@@ -162,7 +162,13 @@ impl<'g> Builder<'g> {
 
     /// A variable to infer on a support, without a prior: each of its values is as good as another. Elements of
     /// matrices take their real numbers row by row or, as in Stan, column by column.
-    pub fn declare(&mut self, name: &str, support: Support<'g>, dims: impl Into<Dims>, order: Order) -> Var<'g> {
+    pub fn declare(
+        &mut self,
+        name: &str,
+        support: Support<'g>,
+        dims: impl Into<Dims>,
+        order: Order,
+    ) -> Var<'g> {
         let dims = dims.into();
         let value = self.constrained(name, "its type", support, dims, order);
         self.check(name);

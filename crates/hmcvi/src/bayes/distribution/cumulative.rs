@@ -4,7 +4,9 @@ use std::f64::consts::{FRAC_1_PI, LN_2};
 
 use hmcvi_graph::Expr;
 
-use super::{Distribution, bernoulli, beta_binomial, binomial, incomplete, neg_binomial, neg_binomial_2, poisson};
+use super::{
+    Distribution, bernoulli, beta_binomial, binomial, incomplete, neg_binomial, neg_binomial_2, poisson,
+};
 use crate::bayes::{Dims, Var};
 
 /// Largest count whose probability is summed up from 0.
@@ -44,7 +46,8 @@ type Numeric = fn(f64, &[f64]) -> [f64; 2];
 const KNOWN: &[(&str, Numeric)] = &[
     ("student_t", |x, a| {
         let z = (x - a[1]) / a[2];
-        let tail = 0.5 * incomplete::beta(a[0] / 2.0, 0.5, [a[0] / (a[0] + z * z), z * z / (a[0] + z * z)])[0];
+        let tail =
+            0.5 * incomplete::beta(a[0] / 2.0, 0.5, [a[0] / (a[0] + z * z), z * z / (a[0] + z * z)])[0];
         if z > 0.0 { [1.0 - tail, tail] } else { [tail, 1.0 - tail] }
     }),
     ("gamma", |x, a| incomplete::gamma(a[0], x * a[1])),
@@ -138,11 +141,13 @@ fn laplace(z: Var<'_>) -> [Var<'_>; 2] {
 fn numbers<'g>(name: &str, x: Var<'g>, arguments: &[Var<'g>], numeric: Numeric) -> [Var<'g>; 2] {
     let all: Option<Vec<Vec<f64>>> = [&[x], arguments].concat().into_iter().map(Var::known).collect();
     let Some(all) = all else {
-        let problem = format!("the distribution function of {name} needs a value and arguments that are known");
+        let problem =
+            format!("the distribution function of {name} needs a value and arguments that are known");
         return [x.wrong(problem, x.dims()); 2];
     };
     let length = all.iter().map(Vec::len).max().unwrap_or(1);
-    let at = |i: usize| -> Vec<f64> { all.iter().map(|own| own[if own.len() == 1 { 0 } else { i }]).collect() };
+    let at =
+        |i: usize| -> Vec<f64> { all.iter().map(|own| own[if own.len() == 1 { 0 } else { i }]).collect() };
     let found: Vec<[f64; 2]> = (0..length).map(|i| numeric(at(i)[0], &at(i)[1..])).collect();
     [0, 1].map(|side| {
         let logs: Vec<f64> = found.iter().map(|both| both[side].ln()).collect();
@@ -157,7 +162,9 @@ fn numbers<'g>(name: &str, x: Var<'g>, arguments: &[Var<'g>], numeric: Numeric) 
 fn counts<'g>(name: &str, x: Var<'g>, arguments: &[Var<'g>], make: Counts) -> [Var<'g>; 2] {
     let graph = x.graph();
     let Some(seen) = x.known() else {
-        return [x.wrong(format!("the distribution function of {name} is for counts that are known"), x.dims()); 2];
+        return [x
+            .wrong(format!("the distribution function of {name} is for counts that are known"), x.dims());
+            2];
     };
     let length = arguments.iter().map(|a| a.dims().elements()).fold(seen.len(), usize::max);
     let mut sums: [Vec<Expr<'g>>; 2] = [Vec::new(), Vec::new()];
@@ -166,11 +173,17 @@ fn counts<'g>(name: &str, x: Var<'g>, arguments: &[Var<'g>], make: Counts) -> [V
         let own: Vec<Var<'g>> = arguments.iter().map(at).collect();
         let count = seen[if seen.len() == 1 { 0 } else { i }].floor();
         // Above this many all is counted: trials say how many there are.
-        let most = if name.contains("binomial") && !name.contains("neg") { own[0].known().map(|n| n[0]) } else { None };
+        let most = if name.contains("binomial") && !name.contains("neg") {
+            own[0].known().map(|n| n[0])
+        } else {
+            None
+        };
         let most = most.or((name == "bernoulli").then_some(1.0));
         let count = most.map_or(count, |most| count.min(most));
         if count > LARGEST {
-            return [x.wrong(format!("{name}: counts above {LARGEST} are too large to be summed up"), x.dims()); 2];
+            return [x
+                .wrong(format!("{name}: counts above {LARGEST} are too large to be summed up"), x.dims());
+                2];
         }
         let infinite = graph.constant(f64::NEG_INFINITY);
         let zero = graph.constant(0.0);

@@ -82,7 +82,9 @@ mod tests {
     #[test]
     fn closed_forms_are_met() {
         for x in [1e-8, 0.3, 1.0, 2.7, 9.0, 40.0] {
-            let near = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-13, "{x}: {found} {expected}");
+            let near = |found: f64, expected: f64| {
+                assert!((found / expected - 1.0).abs() < 1e-13, "{x}: {found} {expected}")
+            };
             near(gamma(1.0, x)[0], -(-x).exp_m1());
             near(gamma(1.0, x)[1], (-x).exp());
             near(gamma(0.5, x)[1], libm::erfc(x.sqrt()));

@@ -72,8 +72,8 @@ impl<'g> Lkj<'g> {
 
 /// The logarithm of the integral of `det R` to the power of `η - 1` over correlation matrices.
 pub(super) fn log_constant(size: usize, eta: Var<'_>) -> Var<'_> {
-        let steps = size.saturating_sub(1);
-        let all = (eta + 0.5 * steps as f64).lgamma();
-        let term = |k: usize| (eta + 0.5 * (steps - k) as f64).lgamma() - all + 0.5 * k as f64 * LOG_PI;
-        (1..=steps).map(term).fold(Arg::Number(0.0).var(eta.graph()), |sum, term| sum + term)
+    let steps = size.saturating_sub(1);
+    let all = (eta + 0.5 * steps as f64).lgamma();
+    let term = |k: usize| (eta + 0.5 * (steps - k) as f64).lgamma() - all + 0.5 * k as f64 * LOG_PI;
+    (1..=steps).map(term).fold(Arg::Number(0.0).var(eta.graph()), |sum, term| sum + term)
 }

@@ -26,7 +26,12 @@ pub fn inv_wishart<'g>(freedom: impl Into<Arg<'g>>, scale: Var<'g>) -> Distribut
     of_scale("inv_wishart", freedom.into(), scale, log_inv_wishart)
 }
 
-fn of_scale<'g>(name: &'static str, argument: Arg<'g>, scale: Var<'g>, log_prob: LogProb) -> Distribution<'g> {
+fn of_scale<'g>(
+    name: &'static str,
+    argument: Arg<'g>,
+    scale: Var<'g>,
+    log_prob: LogProb,
+) -> Distribution<'g> {
     let size = scale.dims().matrix().map_or(1, |(rows, _)| rows);
     Distribution::new(Matrices { name, size, argument, scale: Some(scale), log_prob })
 }

@@ -170,7 +170,10 @@ impl<'g> Distribution<'g> {
             return log_prob - fixed;
         }
         let rest = log_prob.expr().without_fixed_summands();
-        Var::new(rest.broadcast_to(hmcvi_graph::Shape { cols: log_prob.expr().cols(), ..rest.shape() }), log_prob.dims())
+        Var::new(
+            rest.broadcast_to(hmcvi_graph::Shape { cols: log_prob.expr().cols(), ..rest.shape() }),
+            log_prob.dims(),
+        )
     }
 }
 

@@ -19,7 +19,13 @@ pub fn multi_normal<'g>(mean: impl Into<Arg<'g>>, covariance: Var<'g>) -> Distri
 /// Gaussian vectors with a mean and a precision matrix, the inverse of their covariance.
 pub fn multi_normal_prec<'g>(mean: impl Into<Arg<'g>>, precision: Var<'g>) -> Distribution<'g> {
     let (mean, factor) = (mean.into(), precision.cholesky());
-    Distribution::new(MultiNormal { name: "multi_normal_prec", mean, factor, is_precision: true, freedom: None })
+    Distribution::new(MultiNormal {
+        name: "multi_normal_prec",
+        mean,
+        factor,
+        is_precision: true,
+        freedom: None,
+    })
 }
 
 /// Vectors with Student's t distribution: degrees of freedom, a location, and a scale matrix.

@@ -69,15 +69,13 @@ univariate! {
         constant + freedom * scale.log() - (half + 1.0) * x.log() - half * scale.square() / x
     };
     /// Pareto from a smallest value on, with a shape.
-    pareto(smallest: POSITIVE, shape: POSITIVE) on Support::Between(smallest, Arg::Number(f64::INFINITY)) => |x| {
+    pareto(smallest: POSITIVE, shape: POSITIVE) on Support::Above(smallest) => |x| {
         let below = (x - smallest).less(0.0);
         let log_density = shape.log() + shape * smallest.log() - (shape + 1.0) * x.log();
         log_density + below.select(Arg::Number(f64::NEG_INFINITY), 0.0)
     };
     /// Pareto of the second type, with a location, a scale and a shape.
-    pareto_type_2(location: REAL, scale: POSITIVE, shape: POSITIVE) on
-        Support::Between(location, Arg::Number(f64::INFINITY)) => |x|
-    {
+    pareto_type_2(location: REAL, scale: POSITIVE, shape: POSITIVE) on Support::Above(location) => |x| {
         shape.log() - scale.log() - (shape + 1.0) * ((x - location) / scale).log1p()
     };
 }

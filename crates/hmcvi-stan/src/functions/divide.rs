@@ -1,0 +1,87 @@
+//! Divide by matrices, and find their determinants.
+
+use super::Found;
+use super::matrix::{as_matrix, transpose};
+use crate::machine::{Machine, square};
+use crate::types::Ty;
+use crate::value::{Cell, Value};
+
+/// `A⁻¹B` of a positive definite matrix.
+pub(super) fn solve_spd(machine: &mut Machine<'_>, a: &Value, b: &Value) -> Found {
+    let factor = machine.cholesky(a)?;
+    let half = machine.solve_lower(&factor, b, false)?;
+    machine.solve_lower(&factor, &half, true)
+}
+
+/// `A⁻¹B`
+pub(crate) fn left_divide(machine: &mut Machine<'_>, a: &Value, b: &Value) -> Found {
+    let n = square("a division by a matrix", a)?;
+    let (rows, cols) = b.rows_and_columns();
+    if rows != n {
+        return Err(format!("the matrix has {n} rows, what it divides {rows}"));
+    }
+    let (_, solved) = eliminate(machine, a, &as_matrix(b))?;
+    Ok(if b.ty == Ty::VECTOR { solved.with(Ty::VECTOR, &[n]) } else { solved.with(Ty::MATRIX, &[n, cols]) })
+}
+
+/// `AB⁻¹`
+pub(crate) fn right_divide(machine: &mut Machine<'_>, a: &Value, b: &Value) -> Found {
+    let solved = left_divide(machine, &transpose(b), &transpose(&as_matrix(a)))?;
+    let back = transpose(&solved);
+    Ok(if a.ty == Ty::ROW { back.with(Ty::ROW, &[a.elements()]) } else { back })
+}
+
+/// Pivots of a matrix, with the sign of the determinant, and `A⁻¹B`. Rows are exchanged where the matrix is known; that
+/// of parameters is taken as it stands.
+pub(super) fn eliminate(machine: &mut Machine<'_>, a: &Value, b: &Value) -> Result<(Value, Value), String> {
+    let n = square("an inverse or a determinant", a)?;
+    let cols = if b.elements() == 0 { 0 } else { b.sizes.at(1) };
+    let rows_of = |value: &Value, width: usize| -> Vec<Value> {
+        (0..n).map(|i| value.slice(Ty::ROW, &[width], i * width)).collect()
+    };
+    let mut left = rows_of(a, n);
+    let mut right = if cols > 0 { rows_of(b, cols) } else { Vec::new() };
+    let (mut pivots, mut sign) = (Vec::new(), 1.0);
+    for k in 0..n {
+        let size = |row: &Value| match row.cell(k) {
+            Cell::Known(x) => x.abs(),
+            Cell::Of { .. } => 0.0,
+        };
+        let best = (k..n).max_by(|i, j| size(&left[*i]).total_cmp(&size(&left[*j]))).unwrap_or(k);
+        if a.is_known() && best != k {
+            left.swap(k, best);
+            if cols > 0 {
+                right.swap(k, best);
+            }
+            sign = -sign;
+        }
+        let pivot = left[k].slice(Ty::REAL, &[], k);
+        for i in if cols > 0 { 0 } else { k + 1 }..n {
+            if i == k {
+                continue;
+            }
+            let factor = left[i].slice(Ty::REAL, &[], k);
+            let factor = machine.div(&factor, &pivot)?;
+            let part = machine.mul(&left[k], &factor)?;
+            left[i] = machine.sub(&left[i], &part)?;
+            if cols > 0 {
+                let part = machine.mul(&right[k], &factor)?;
+                right[i] = machine.sub(&right[i], &part)?;
+            }
+        }
+        pivots.push(pivot);
+    }
+    if let (Some(first), true) = (pivots.first_mut(), sign < 0.0) {
+        *first = machine.scale(first, -1.0)?;
+    }
+    let mut solved = Vec::new();
+    for (row, pivot) in right.iter().zip(&pivots) {
+        solved.push(machine.div(row, pivot)?);
+    }
+    if let (Some(first), true) = (solved.first_mut(), sign < 0.0) {
+        *first = machine.scale(first, -1.0)?;
+    }
+    let pivots = crate::machine::joined(Ty::VECTOR, &[n], &pivots);
+    let solved = crate::machine::joined(Ty::MATRIX, &[if cols > 0 { n } else { 0 }, cols], &solved);
+    Ok((pivots, solved))
+}
