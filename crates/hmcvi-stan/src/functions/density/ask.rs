@@ -7,6 +7,7 @@ use super::table::{DISTRIBUTIONS, Dist, Kind};
 use crate::functions::Found;
 use crate::machine::Machine;
 use crate::tape::{Op, Part};
+use crate::types::Ty;
 use crate::value::{Sizes, Value};
 
 pub(super) fn ask(machine: &mut Machine<'_>, name: &str, all: &[Value], part: Part) -> Found {
