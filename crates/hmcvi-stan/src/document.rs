@@ -12,7 +12,7 @@ pub fn language() -> String {
     let _ = writeln!(text, "{TYPES}\n\n## Distributions\n\n{DISTRIBUTIONS}\n");
     let _ = writeln!(text, "| distribution | arguments | `_lcdf`, `_lccdf`, `T[,]` |\n|---|---|---|");
     for (name, arguments, cumulative) in density::listed() {
-        let _ = writeln!(text, "| `{name}` | {arguments} | {} |", if cumulative { "yes" } else { "" });
+        let _ = writeln!(text, "| `{name}` | {arguments} | {cumulative} |");
     }
     let _ = writeln!(text, "\n## Draws\n\n{}.\n", code(random::names().iter().map(String::as_str)));
     let named = MAPS.iter().filter(|f| f.name != "log_sum_exp_of_two");

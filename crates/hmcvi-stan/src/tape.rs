@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use crate::error::Span;
 use crate::value::{Cell, Data, Sizes};
 
 /// Most operations of a program.
@@ -66,6 +67,8 @@ pub(crate) struct Node {
 pub(crate) struct Tape {
     pub(crate) nodes: Vec<Node>,
     pub(crate) sizes: Vec<Vec<Sizes>>,
+    /// Where densities stand in the program, by their sites.
+    pub(crate) spans: HashMap<u64, Span>,
     known_sizes: HashMap<Vec<Sizes>, u32>,
     /// Operations by a hash of what they are: equal ones are kept once.
     known: HashMap<u64, u32>,

@@ -76,6 +76,12 @@ fn programs_that_say_the_same_have_the_same_density() {
              model { a ~ normal(0, 1); for (n in 1:N) target += log_softmax(a)[k[n]]; }",
         ),
         (
+            "data { int N; array[N] int k; vector[N] y; } transformed data { matrix[N, 1] X = to_matrix(y); }
+             parameters { real a; vector[1] b; } model { k ~ poisson_log_glm(X, a, b); y ~ normal_id_glm(X, a, b, 2); }",
+            "data { int N; array[N] int k; vector[N] y; } transformed data { matrix[N, 1] X = to_matrix(y); }
+             parameters { real a; vector[1] b; } model { k ~ poisson_log(a + X * b); y ~ normal(a + X * b, 2); }",
+        ),
+        (
             "functions { real root(real x) { if (x < 0) reject(\"negative\"); return sqrt(fmax(x, 0)); } }
              parameters { real<lower=0> x; } model { target += root(x); }",
             "parameters { real<lower=0> x; } model { target += sqrt(x); }",

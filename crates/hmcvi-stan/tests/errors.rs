@@ -93,7 +93,7 @@ fn errors_underline_the_text_and_say_what_to_write() {
             "x ~ bernoulli(0.5);",
         ),
         (
-            "parameters { real x; } model { x = normal_rng(0, 1); }",
+            "parameters { real x; } model { real z = normal_rng(0, 1); }",
             "{}",
             "can be called in",
             "normal_rng(0, 1)",

@@ -18,5 +18,5 @@ pub(super) fn step(nodes: &[Node], group: &[u32], homes: &Homes) -> Step {
         Argument { source: homes.source(&cells), shared, length }
     };
     let arguments = (0..first.arguments.len()).map(argument).collect();
-    Step { op: first.op, lanes: group.len(), arguments, length: first.length as usize }
+    Step { op: first.op, lanes: group.len(), arguments, length: first.length as usize, span: None }
 }

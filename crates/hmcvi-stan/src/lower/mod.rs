@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use hmcvi::bayes::{Builder, Dims, Var};
 
-use crate::error::{Problem, Result};
+use crate::error::{Problem, Result, Span};
 use crate::model::Parameter;
 use crate::tape::{Node, Op, Tape, source as node_of};
 use crate::value::{Cell, Data, Sizes, Value};
@@ -25,6 +25,8 @@ pub(crate) struct Step {
     arguments: Vec<Argument>,
     /// Results of each lane.
     length: usize,
+    /// Where it stands in the program.
+    span: Option<Span>,
 }
 
 /// An argument of a step.
@@ -77,7 +79,8 @@ impl Plan {
         let mut homes = Homes::new(nodes.len());
         let mut steps = Vec::with_capacity(groups.len());
         for group in &groups {
-            let step = batch::step(&nodes, group, &homes);
+            let span = tape.spans.get(&nodes[group[0] as usize].site).copied();
+            let step = Step { span, ..batch::step(&nodes, group, &homes) };
             for (lane, &node) in group.iter().enumerate() {
                 homes.set(node, steps.len(), lane * nodes[node as usize].length as usize);
             }
@@ -107,7 +110,7 @@ impl Plan {
                 _ => rows.build(step),
             };
             if let Some(problem) = graph.take_problem() {
-                return Err(Problem::from(problem));
+                return Err(Problem { span: step.span, message: problem });
             }
             rows.rows.push(row);
         }

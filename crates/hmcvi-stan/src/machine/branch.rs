@@ -18,12 +18,19 @@ impl<'p> Machine<'p> {
         let before = self.target.len();
         let mut other = frame.clone();
         self.branches += 1;
+        let waiting = self.waiting();
         let first = self.exec(then, frame)?;
+        self.restrict(waiting, condition).map_err(|m| Problem::at(span, m))?;
+        let waiting = self.waiting();
         let first_target = self.target.split_off(before);
         let second = match otherwise {
             Some(statement) => self.exec(statement, &mut other)?,
             None => Flow::Next,
         };
+        if self.waiting() > waiting {
+            let otherwise = self.map("logical_negation", &[condition]).map_err(|m| Problem::at(span, m))?;
+            self.restrict(waiting, &otherwise).map_err(|m| Problem::at(span, m))?;
+        }
         self.branches -= 1;
         let second_target = self.target.split_off(before);
         self.site = site;
@@ -59,6 +66,23 @@ impl<'p> Machine<'p> {
                 Err(Problem::at(span, message))
             }
         }
+    }
+
+    /// Number of values that wait to be returned.
+    fn waiting(&self) -> usize {
+        self.pending.last().map_or(0, Vec::len)
+    }
+
+    /// Lets values that one side returns wait for the condition of that side, too.
+    fn restrict(&mut self, from: usize, side: &Value) -> std::result::Result<(), String> {
+        for i in from..self.waiting() {
+            let Some(own) = self.pending.last().map(|pending| pending[i].0.clone()) else { continue };
+            let both = self.map("logical_and", &[side, &own])?;
+            if let Some(pending) = self.pending.last_mut() {
+                pending[i].0 = both;
+            }
+        }
+        Ok(())
     }
 
     /// A value that is returned if a condition holds, while the rest is computed for where it does not.

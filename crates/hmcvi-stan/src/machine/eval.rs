@@ -49,6 +49,7 @@ impl Machine<'_> {
     /// Notes the place of what is computed next: the expression, and the calls around it.
     pub(super) fn at(&mut self, e: &Expr) {
         self.site = self.calls.rotate_left(20) ^ u64::from(e.id);
+        self.span = e.span;
     }
 
     fn eval_binary(

@@ -165,6 +165,7 @@ impl<'p> Machine<'p> {
         let mut all = vec![x];
         all.extend(self.eval_all(arguments, frame)?);
         self.at(value);
+        self.span = span;
         for ending in ["_lpdf", "_lpmf", "_log"] {
             let own = format!("{name}{ending}");
             if let Some(function) = self.user_function(&own, &all) {

@@ -54,6 +54,7 @@ pub(crate) struct Machine<'p> {
     pub(crate) constants: bool,
     /// Place of the expression that is computed, and of the calls around it.
     site: u64,
+    span: Span,
     calls: u64,
     depth: usize,
     steps: u64,
@@ -73,6 +74,7 @@ impl<'p> Machine<'p> {
             random,
             constants,
             site: 0,
+            span: Span::default(),
             calls: 0,
             depth: 0,
             steps: 0,

@@ -53,6 +53,9 @@ impl Machine<'_> {
     pub(crate) fn record(&mut self, op: Op, arguments: &[&Value], length: usize) -> Result<Data> {
         self.keep(1)?;
         let site = self.site();
+        if matches!(op, Op::Density { .. }) {
+            self.tape.spans.entry(site).or_insert(self.span);
+        }
         self.tape.push(op, site, arguments.iter().map(|value| data_of(value)).collect(), length)
     }
 

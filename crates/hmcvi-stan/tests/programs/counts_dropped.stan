@@ -9,6 +9,6 @@ model {
   y ~ neg_binomial(a, b);
   target += neg_binomial_2_lpmf(y | a, b);
   target += neg_binomial_2_log_lpmf(y | eta, b);
-  y ~ beta_binomial(n, a, b);
+  target += beta_binomial_lpmf(y | n, a, b);
   eta ~ normal(0, 1);
 }

@@ -5,9 +5,9 @@ model {
   a ~ normal(0, 1);
   b ~ normal(0, 1);
   s ~ exponential(1);
-  y ~ bernoulli_logit_glm(X, a, b);
-  c ~ poisson_log_glm(X, a, b);
-  c ~ neg_binomial_2_log_glm(X, a, b, s);
-  z ~ normal_id_glm(X, a, b, s);
+  target += bernoulli_logit_glm_lpmf(y | X, a, b);
+  target += poisson_log_glm_lpmf(c | X, a, b);
+  target += neg_binomial_2_log_glm_lpmf(c | X, a, b, s);
+  target += normal_id_glm_lpdf(z | X, a, b, s);
   target += normal_id_glm_lpdf(z | X, a, b, s) + poisson_log_glm_lpmf(c | X, a, b);
 }

@@ -86,7 +86,7 @@ def main():
     target = HERE / "programs.json"
     table = json.loads(target.read_text())["programs"] if only and target.exists() else {}
     for line in out.stdout.splitlines():
-        name, value = json.loads(line.replace("nan", "NaN").replace("inf", "Infinity"))
+        name, value = json.loads(re.sub(r"\binf\b", "Infinity", re.sub(r"\bnan\b", "NaN", line)))
         table[name] = value
     lines = ",\n".join(f'    "{k}": {json.dumps(v)}' for k, v in sorted(table.items()))
     target.write_text('{\n  "version": "Stan 2.21.0 (rstan 2.21.7)",\n  "programs": {\n' + lines + "\n  }\n}\n")

@@ -47,10 +47,16 @@ const REGRESSIONS: [(&str, &str); 5] = [
     ("ordered_logistic_glm", "ordered_logistic"),
 ];
 
-/// Names of all distributions, with their numbers of arguments, for the document of the language.
-pub(crate) fn listed() -> Vec<(&'static str, usize, bool)> {
-    let all = DISTRIBUTIONS.iter().map(|d| (d.name, d.arguments, cumulative::is_known(d.name)));
-    let regressions = REGRESSIONS.iter().map(|(name, base)| (*name, number_of(base).unwrap_or(1) + 2, false));
+/// Names of all distributions, with their numbers of arguments and what is said of their distribution functions, for
+/// the document of the language.
+pub(crate) fn listed() -> Vec<(&'static str, usize, &'static str)> {
+    let cumulative = |name: &str| match (cumulative::is_known(name), cumulative::needs_known_values(name)) {
+        (true, true) => "of known values",
+        (true, false) => "yes",
+        _ => "",
+    };
+    let all = DISTRIBUTIONS.iter().map(|d| (d.name, d.arguments, cumulative(d.name)));
+    let regressions = REGRESSIONS.iter().map(|(name, _)| (*name, number_of(name).unwrap_or(3), ""));
     all.chain(regressions).collect()
 }
 
@@ -70,7 +76,7 @@ fn find(name: &str) -> Option<u16> {
 
 fn number_of(name: &str) -> Option<usize> {
     if let Some((_, base)) = REGRESSIONS.iter().find(|(own, _)| *own == name) {
-        return number_of(base).map(|n| n + 2);
+        return number_of(base).map(|n| if *base == "ordered_logistic" { n + 1 } else { n + 2 });
     }
     find(name).map(|id| DISTRIBUTIONS[id as usize].arguments)
 }

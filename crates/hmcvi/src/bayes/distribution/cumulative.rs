@@ -76,6 +76,11 @@ pub fn is_known(name: &str) -> bool {
         || KNOWN.iter().any(|(known, _)| named(known))
 }
 
+/// Whether the distribution function is there only for values and arguments that are known.
+pub fn needs_known_values(name: &str) -> bool {
+    KNOWN.iter().any(|(known, _)| *known == name)
+}
+
 /// `log P(X ≤ x)`, element by element.
 #[must_use]
 pub fn log_cdf<'g>(name: &str, x: Var<'g>, arguments: &[Var<'g>]) -> Var<'g> {

@@ -41,7 +41,7 @@ impl<'g> Density<'g> for Dirichlet<'g> {
         };
         let size = own.elements();
         let total = a.expr().sum_groups(size).lgamma();
-        let terms = (a - 1.0).times_log(x) - a.lgamma();
-        Var::new(terms.expr().sum_groups(size) + total, dims)
+        let constant = total - a.lgamma().expr().sum_groups(size);
+        Var::new((a - 1.0).times_log(x).expr().sum_groups(size) + constant, dims)
     }
 }

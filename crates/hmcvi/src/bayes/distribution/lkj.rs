@@ -37,6 +37,10 @@ impl<'g> Density<'g> for Lkj<'g> {
         }
     }
 
+    fn fixed(&self, x: Var<'g>) -> Option<Var<'g>> {
+        Some(known_constant(self.size, self.concentration.var(x.graph())))
+    }
+
     /// `Σₖ (K - k + 2η - 2) log Lₖₖ - log c` for `k` from 2 to `K`.
     fn log_prob(&self, x: Var<'g>) -> Var<'g> {
         let size = self.size;
@@ -67,6 +71,14 @@ impl<'g> Lkj<'g> {
     /// `log c = Σₖ [k/2 log π + log Γ(η + (K - 1 - k)/2) - log Γ(η + (K - 1)/2)]` for `k` from 1 to `K - 1`.
     fn log_constant(&self, eta: Var<'g>) -> Var<'g> {
         log_constant(self.size, eta)
+    }
+}
+
+/// `-log c` where the concentration is known, and 0 where it is inferred: then all of `log c` depends on it.
+pub(super) fn known_constant(size: usize, eta: Var<'_>) -> Var<'_> {
+    match eta.known() {
+        Some(_) => -log_constant(size, eta),
+        None => Arg::Number(0.0).var(eta.graph()),
     }
 }
 

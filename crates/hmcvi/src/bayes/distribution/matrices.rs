@@ -98,6 +98,11 @@ impl<'g> Density<'g> for Matrices<'g> {
         }
     }
 
+    fn fixed(&self, x: Var<'g>) -> Option<Var<'g>> {
+        let argument = self.argument.var(x.graph());
+        self.scale.is_none().then(|| lkj::known_constant(self.size, argument))
+    }
+
     fn log_prob(&self, x: Var<'g>) -> Var<'g> {
         match self.dims() {
             Ok(own) if own == x.dims() => {
@@ -123,12 +128,12 @@ fn log_wishart<'g>(freedom: Var<'g>, scale: Option<Var<'g>>, x: Factor<'g>) -> E
     main - nu * scale.half_log_det() - nu * (0.5 * size * LN_2) - log_multivariate_gamma(nu * 0.5, x.size)
 }
 
-/// `-½ (ν + K + 1) log det W - ½ tr SW⁻¹ + ½ ν log det S - ½ νK log 2 - log Γ_K(ν/2)`
+/// `-½ (ν + K + 1) log det W - ½ tr SW⁻¹ + ν (½ log det S - ½ K log 2) - log Γ_K(ν/2)`
 fn log_inv_wishart<'g>(freedom: Var<'g>, scale: Option<Var<'g>>, x: Factor<'g>) -> Expr<'g> {
     let (nu, size) = (freedom.expr(), x.size as f64);
     let scale = Factor::of(scale.unwrap_or(freedom), x.size);
     let main = -(nu + (size + 1.0)) * x.half_log_det() - x.trace_of_inverse_times(scale) * 0.5;
-    main + nu * scale.half_log_det() - nu * (0.5 * size * LN_2) - log_multivariate_gamma(nu * 0.5, x.size)
+    main + nu * (scale.half_log_det() - 0.5 * size * LN_2) - log_multivariate_gamma(nu * 0.5, x.size)
 }
 
 /// `K (K - 1)/4 log π + Σⱼ log Γ(a - j/2)` for `j` from 0 to `K - 1`.
