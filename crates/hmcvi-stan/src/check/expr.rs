@@ -145,15 +145,14 @@ impl Checker {
         if let Some(function) = find_function(&self.functions, name, &types) {
             return Ok(function.result);
         }
-        if let Some(function) = self.functions.iter().find(|function| function.name == name) {
-            if !functions::is_known(name) {
-                let shown = |types: &mut dyn Iterator<Item = Ty>| {
-                    types.map(|ty| ty.to_string()).collect::<Vec<_>>().join(", ")
-                };
-                let own = shown(&mut function.arguments.iter().map(|(_, ty)| *ty));
-                let given = shown(&mut types.iter().copied());
-                return Err(Problem::at(span, format!("`{name}` takes ({own}), not ({given})")));
-            }
+        let named = self.functions.iter().find(|function| function.name == name);
+        if let Some(function) = named.filter(|_| !functions::is_known(name)) {
+            let shown = |types: &mut dyn Iterator<Item = Ty>| {
+                types.map(|ty| ty.to_string()).collect::<Vec<_>>().join(", ")
+            };
+            let own = shown(&mut function.arguments.iter().map(|(_, ty)| *ty));
+            let given = shown(&mut types.iter().copied());
+            return Err(Problem::at(span, format!("`{name}` takes ({own}), not ({given})")));
         }
         functions::result_type(name, &types).map_err(|message| Problem::at(span, message))
     }

@@ -78,12 +78,15 @@ pub(crate) fn is_known(name: &str) -> bool {
         || matches!(name, "target" | "get_lp")
 }
 
+/// The function of a name that takes arguments of these types.
+fn builtin(name: &str, types: &[Ty]) -> Option<&'static Builtin> {
+    BUILTINS.get(name)?.iter().find(|builtin| builtin.signature.takes(types))
+}
+
 /// The type of a call, or what is wrong with it.
 pub(crate) fn result_type(name: &str, types: &[Ty]) -> Result<Ty, String> {
-    if let Some(all) = BUILTINS.get(name) {
-        if let Some(builtin) = all.iter().find(|builtin| builtin.signature.takes(types)) {
-            return Ok(builtin.signature.result(types));
-        }
+    if let Some(builtin) = builtin(name, types) {
+        return Ok(builtin.signature.result(types));
     }
     if let Some(ty) = elementwise::find(name).and_then(|id| map_type(id, types)) {
         return Ok(ty);
@@ -136,10 +139,8 @@ fn map_type(id: u16, types: &[Ty]) -> Option<Ty> {
 /// Computes a function of the language.
 pub(crate) fn call(machine: &mut Machine<'_>, name: &str, arguments: &[Value]) -> Found {
     let types: Vec<Ty> = arguments.iter().map(|value| value.ty).collect();
-    if let Some(all) = BUILTINS.get(name) {
-        if let Some(builtin) = all.iter().find(|builtin| builtin.signature.takes(&types)) {
-            return (builtin.run)(machine, arguments);
-        }
+    if let Some(builtin) = builtin(name, &types) {
+        return (builtin.run)(machine, arguments);
     }
     if let Some((id, ty)) = elementwise::find(name).and_then(|id| Some((id, map_type(id, &types)?))) {
         let all: Vec<&Value> = arguments.iter().collect();

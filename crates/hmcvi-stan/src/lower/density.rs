@@ -39,10 +39,10 @@ fn variable<'g>(expr: Expr<'g>, sizes: &[usize]) -> Var<'g> {
 /// What is asked, without summands that do not depend on parameters unless they are wanted.
 fn ask<'g>(dist: &Dist, part: Part, vars: &[Var<'g>]) -> Expr<'g> {
     let (x, arguments) = (vars[0], &vars[1..]);
-    if let Part::Density { .. } = part {
-        if let Err(problem) = (dist.make)(x, arguments).check_values(x) {
-            x.graph().note_problem(|| problem);
-        }
+    if let Part::Density { .. } = part
+        && let Err(problem) = (dist.make)(x, arguments).check_values(x)
+    {
+        x.graph().note_problem(|| problem);
     }
     match part {
         Part::Density { constants: false } => (dist.make)(x, arguments).log_prob_without_constants(x).expr(),

@@ -43,8 +43,7 @@ pub(super) fn collapse(nodes: &mut [Node], wanted: &mut [Data], outputs: &[&Valu
         let mut terms = Vec::with_capacity(chain[i] + 1);
         let mut signs = Vec::new();
         let mut at = i;
-        loop {
-            let Some([first, second]) = addends(&nodes[at]) else { break };
+        while let Some([first, second]) = addends(&nodes[at]) {
             terms.push(second);
             signs.push(nodes[at].op == Op::Map(SUB));
             match first {

@@ -83,10 +83,10 @@ impl Machine<'_> {
         let Some(ty) = binary_type(op, a.ty, b.ty) else {
             return Err(format!("`{}` has no meaning for {} and {}", op.sign(), a.ty, b.ty));
         };
-        if let (Ty::INT, Some(x), Some(y)) = (ty, a.number(), b.number()) {
-            if let Some(value) = integers(op, x, y)? {
-                return Ok(Value::int(value));
-            }
+        if let (Ty::INT, Some(x), Some(y)) = (ty, a.number(), b.number())
+            && let Some(value) = integers(op, x, y)?
+        {
+            return Ok(Value::int(value));
         }
         let scalars = a.is_scalar() || b.is_scalar();
         let value = match op {

@@ -92,10 +92,10 @@ fn bind(plan: Plan) -> Result<Bound> {
     let problem = Arc::new(Mutex::new(None));
     let noted = problem.clone();
     let model = bayes::Model::new(move |builder| {
-        if let Err(found) = plan.build(builder) {
-            if let Ok(mut noted) = noted.lock() {
-                noted.get_or_insert(found);
-            }
+        if let Err(found) = plan.build(builder)
+            && let Ok(mut noted) = noted.lock()
+        {
+            noted.get_or_insert(found);
         }
     });
     let bound = model.bind(&Data::new());

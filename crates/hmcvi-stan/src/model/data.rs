@@ -52,10 +52,9 @@ fn variable(
         let message = format!("`{name}` is declared as {}, and the data are {}", shown(&sizes), shown(own));
         return Err(message.into());
     }
-    if declared.ty.base == Base::Int {
-        if let Some(x) = array.values.iter().find(|x| x.fract() != 0.0 || x.abs() > f64::from(i32::MAX)) {
-            return Err(format!("`{name}` is declared as integers, and the data have {x}").into());
-        }
+    let no_integer = |x: &&f64| x.fract() != 0.0 || x.abs() > f64::from(i32::MAX);
+    if let Some(x) = array.values.iter().find(no_integer).filter(|_| declared.ty.base == Base::Int) {
+        return Err(format!("`{name}` is declared as integers, and the data have {x}").into());
     }
     Ok(Value::known_of(declared.ty, &sizes, array.values.clone()))
 }

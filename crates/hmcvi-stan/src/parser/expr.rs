@@ -218,7 +218,9 @@ impl Parser {
         self.expect("(")?;
         let mut all = Vec::new();
         while !self.is(")") {
-            if !all.is_empty() && !(all.len() == 1 && self.takes("|")) {
+            // A density has `|` behind its value.
+            let separated = all.is_empty() || (all.len() == 1 && self.takes("|"));
+            if !separated {
                 self.expect(",")?;
             }
             all.push(self.expression()?);
