@@ -74,6 +74,9 @@ fn words(text: &str) -> Vec<String> {
 fn changed(text: &str, random: &mut RandomSource) -> String {
     let mut all = words(text);
     for _ in 0..=pick(random, 3) {
+        if all.is_empty() {
+            break;
+        }
         let (at, other) = (pick(random, all.len()), pick(random, all.len()));
         match pick(random, 5) {
             0 => drop(all.remove(at)),
