@@ -247,3 +247,47 @@ fn arviz_reads_the_draws() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && output.stdout == b"agreed\n", "{said}");
 }
+
+const SCHOOLS: &str = "data { int<lower=0> J; vector[J] y; vector<lower=0>[J] sigma; }
+parameters { real mu; real<lower=0> tau; vector[J] raw; }
+transformed parameters { vector[J] theta = mu + tau * raw; }
+model {
+  mu ~ normal(0, 5);
+  tau ~ cauchy(0, 5);
+  raw ~ std_normal();
+  y ~ normal(theta, sigma);
+}
+";
+
+#[test]
+fn stan_programs_are_fitted_as_they_are() {
+    let sandbox = Sandbox::new();
+    let write = |name: &str, text: &str| fs::write(sandbox.path().join(name), text).expect(name);
+    write("schools.stan", SCHOOLS);
+    write(
+        "schools.json",
+        r#"{"J": 8, "y": [28, 8, -3, 7, -1, 1, 18, 12], "sigma": [15, 10, 16, 11, 9, 11, 10, 18]}"#,
+    );
+    let found =
+        fit(&sandbox, &["schools.stan", "--data", "schools.json", "--method", "gaussian", "--out", "stan"]);
+    // A Cauchy distribution on positive numbers has half of the mass that the half-Cauchy of the built-in model has.
+    let built_in = fit(&sandbox, &["eight-schools", "--method", "gaussian", "--out", "built-in"]);
+    let of = |record: &Value, key: &str| record[key].as_f64().expect("a number");
+    let less = of(&built_in, "log_evidence") - of(&found, "log_evidence");
+    let error = of(&built_in, "log_evidence_standard_error").hypot(of(&found, "log_evidence_standard_error"));
+    assert!((less - 2f64.ln()).abs() < 4.0 * error, "{less} ± {error}");
+    assert_eq!(found["model"], "schools");
+    assert!(row(&found, "theta[8]")["mean"].is_f64() && row(&found, "tau")["q05"].as_f64() > Some(0.0));
+    // The settings name the program.
+    sandbox.succeed(&["fit", "stan/fit.toml", "--out", "again", "--quiet"]);
+    let draws = |run: &str| fs::read_to_string(sandbox.path().join(run).join("draws-1.csv")).expect("draws");
+    assert_eq!(draws("stan"), draws("again"));
+    write("wrong.stan", &SCHOOLS.replace("std_normal", "std_nromal"));
+    let refused = sandbox.fail(2, &["fit", "wrong.stan", "--data", "schools.json"]);
+    assert!(
+        refused.contains("wrong.stan") && refused.contains("7") && refused.contains("std_normal"),
+        "{refused}"
+    );
+    let no_data = sandbox.fail(3, &["fit", "schools.stan"]);
+    assert!(no_data.contains("`J`") || no_data.contains("J"), "{no_data}");
+}

@@ -22,7 +22,7 @@ use crate::failure::Failure;
 /// What was typed.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// A built-in model (see --list), or the settings of another fit: RUN/fit.toml
+    /// A built-in model (see --list), a Stan program (FILE.stan), or the settings of another fit: RUN/fit.toml
     #[arg(value_name = "MODEL", required_unless_present = "list")]
     model: Option<String>,
     /// List the built-in models
@@ -172,7 +172,7 @@ fn unsettled(error: ConfigError) -> Failure {
 }
 
 fn place(spec: &FitSpec, arguments: &Arguments) -> PathBuf {
-    let name = || format!("runs/{}-{}-{}", spec.model, spec.method.name(), spec.seed).into();
+    let name = || format!("runs/{}-{}-{}", model::name(&spec.model), spec.method.name(), spec.seed).into();
     arguments.out.clone().unwrap_or_else(name)
 }
 

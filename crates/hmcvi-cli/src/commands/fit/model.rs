@@ -6,6 +6,7 @@ use hmcvi::bayes::examples::{self, Example};
 use hmcvi::bayes::{Bound, Data};
 use hmcvi::config::FitSpec;
 use hmcvi_report::{Align, Table};
+use hmcvi_stan::{Program, Settings};
 use serde::Serialize;
 
 use crate::Context;
@@ -28,12 +29,32 @@ pub(super) fn settings(model: &str) -> Result<FitSpec, Failure> {
             std::fs::read_to_string(path).map_err(|e| Failure::Usage(format!("cannot read {model}: {e}")))?;
         return FitSpec::from_toml(&text).map_err(|error| super::unsettled(error).about(model));
     }
-    find(model)?;
-    Ok(FitSpec { model: model.into(), ..FitSpec::default() })
+    let model = match is_stan(model) {
+        true => std::path::absolute(path).unwrap_or_else(|_| path.into()).display().to_string(),
+        false => find(model)?.name.into(),
+    };
+    Ok(FitSpec { model, ..FitSpec::default() })
+}
+
+/// Whether a model is a Stan program.
+fn is_stan(model: &str) -> bool {
+    Path::new(model).extension().is_some_and(|end| end == "stan")
+}
+
+/// The name of a model, without the folder that it is in.
+pub(super) fn name(model: &str) -> &str {
+    if is_stan(model) {
+        Path::new(model).file_stem().and_then(|stem| stem.to_str()).unwrap_or(model)
+    } else {
+        model
+    }
 }
 
 /// The model of some settings, with its data.
 pub(crate) fn open(spec: &FitSpec) -> Result<Chosen, Failure> {
+    if is_stan(&spec.model) {
+        return open_stan(spec);
+    }
     let example = find(&spec.model)?;
     let own = example.data().map_err(|error| Failure::Other(error.to_string()))?;
     let data = match (&spec.data, own) {
@@ -49,6 +70,20 @@ pub(crate) fn open(spec: &FitSpec) -> Result<Chosen, Failure> {
     Ok(Chosen { name: example.name.into(), bound, data_sha256: data.sha256() })
 }
 
+/// A Stan program with its data. `~` keeps what Stan drops: a log evidence needs it, and draws do not depend on it.
+fn open_stan(spec: &FitSpec) -> Result<Chosen, Failure> {
+    let file = &spec.model;
+    let text =
+        std::fs::read_to_string(file).map_err(|e| Failure::Usage(format!("cannot read {file}: {e}")))?;
+    let program = Program::parse(&text).map_err(|error| Failure::Usage(format!("{file}: {error}")))?;
+    let data = spec.data.as_ref().map_or_else(|| Ok(Data::new()), |file| read(file))?;
+    let settings = Settings { constants: true, seed: spec.seed };
+    let model =
+        program.model_with(&data, &settings).map_err(|error| Failure::Data(format!("{file}: {error}")))?;
+    let bound = model.bound().clone();
+    Ok(Chosen { name: name(file).into(), bound, data_sha256: data.sha256() })
+}
+
 fn find(name: &str) -> Result<&'static Example, Failure> {
     if let Some(example) = examples::find(name) {
         return Ok(example);
@@ -57,7 +92,7 @@ fn find(name: &str) -> Result<&'static Example, Failure> {
     let close = examples::all().iter().find(|example| plain(example.name) == plain(name));
     let hint = close.map_or(String::new(), |example| format!(" (did you mean `{}`?)", example.name));
     let text = format!("there is no built-in model `{name}`{hint}");
-    Err(Failure::Usage(text).then("`hmcvi fit --list` lists the models"))
+    Err(Failure::Usage(text).then("`hmcvi fit --list` lists the models; a Stan program ends in .stan"))
 }
 
 /// Data of a file in JSON, as Stan's programs read them.
