@@ -4,6 +4,8 @@
 //! `leapfrog`, `draws` (for importance sampling), `long` (draws of each long chain), `seed`, and `hmc=0` for the Gaussian
 //! alone. The funnel is its own prior, so that exact draws are known; all others begin the way back with a long chain.
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for measurements")]
+
 use std::time::Instant;
 
 use hmcvi::bayes::fit::EvidenceSettings;
