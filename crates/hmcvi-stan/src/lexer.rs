@@ -146,7 +146,7 @@ impl Lexer<'_> {
         self.at += end;
         if real {
             let number = text.parse().map(Token::Real);
-            return number.map_err(|_| Problem::at(span, format!("`{text}` is no number")));
+            return number.map_err(|_| Problem::at(span, format!("`{text}` is not a number")));
         }
         match text.parse::<i64>() {
             Ok(number) if number <= i64::from(i32::MAX) => Ok(Token::Int(number)),

@@ -113,7 +113,7 @@ pub(crate) fn result_type(name: &str, types: &[Ty]) -> Result<Ty, String> {
     Err(format!("`{name}` has no meaning for ({}){known}", shown.join(", ")))
 }
 
-/// The type of a function of numbers: that of the argument which is no number.
+/// The type of a function of numbers: that of the argument that is not a scalar.
 fn map_type(id: u16, types: &[Ty]) -> Option<Ty> {
     let f = &MAPS[id as usize];
     let usable = |ty: &Ty| ty.base != Base::Void && ty.base != Base::Other;

@@ -39,7 +39,7 @@ pub(super) fn ask(machine: &mut Machine<'_>, name: &str, all: &[Value], part: Pa
     Ok(Value { ty: Ty::REAL, sizes: Sizes::SCALAR, data })
 }
 
-/// Elements that are described together: those of the arguments that are no numbers.
+/// Elements that are described together: those of the arguments that are not scalars.
 fn common_length(name: &str, all: &[Value]) -> Result<usize, String> {
     let mut length = None;
     for value in all.iter().filter(|value| !value.is_scalar()) {

@@ -38,7 +38,7 @@ impl<'g> Inference<'_, 'g> {
         if self.settings.reverse == Reverse::Score {
             r.mean = r.mean + self.by_score(name, at, u, time);
         }
-        // Far from the data a network may ask for variances that are no numbers.
+        // Far from the data a network may ask for variances that are infinite or NaN.
         Gaussian { log_variance: r.log_variance.max(-LOG_VARIANCE_LIMIT).min(LOG_VARIANCE_LIMIT), ..r }
     }
 
