@@ -47,6 +47,22 @@ fn images_come_in_the_order_of_their_names() {
 }
 
 #[test]
+fn lost_colours_are_remarked_on() {
+    let folder = tempfile::tempdir().unwrap();
+    for image in 0..10 {
+        save(folder.path(), &format!("a{image}.png"), &grey(2, 1, &[0, 255]));
+    }
+    save(folder.path(), "b.png", &png(2, 1, ColorType::Rgb, BitDepth::Eight, &[7, 7, 7, 9, 9, 9]));
+    let remarks = || {
+        let dataset = open(&Source::Folder(folder.path().into())).unwrap();
+        dataset.remarks().into_iter().map(|remark| remark.text).collect::<Vec<_>>().join("\n")
+    };
+    assert!(!remarks().contains("colours"), "{}", remarks());
+    save(folder.path(), "c.png", &png(2, 1, ColorType::Rgb, BitDepth::Eight, &[7, 7, 7, 9, 9, 8]));
+    assert!(remarks().contains("1 of 12 images have colours, which become grey levels"), "{}", remarks());
+}
+
+#[test]
 fn colours_become_grey() {
     let read = |bytes: &[u8]| read_png_bytes("test.png", bytes).unwrap().bytes().unwrap().to_vec();
     // 0.299 x 255 = 76.2, 0.587 x 255 = 149.7, 0.114 x 255 = 29.1, and white stays white.

@@ -11,7 +11,7 @@ use super::error::{DataError, name};
 use super::kind::Kind;
 use super::read::{
     CsvColumns, Format, KnownSet, MNIST_FILES, Read, folder_name, has_idx, has_npy, is_mnist, list_png,
-    load_idx_folder, read_file, read_npy_folder, read_png_folder,
+    load_idx_folder, read_file, read_images, read_npy_folder,
 };
 use super::split::Dataset;
 use super::splitting::Splitting;
@@ -154,8 +154,8 @@ fn open_folder(path: &Path, reading: &Reading) -> Result<Dataset, DataError> {
     } else if has_idx(path) {
         load_idx_folder(path)?.taken_as(kind)
     } else if !list_png(path)?.is_empty() {
-        let parts = (read_png_folder(path)?, None, None);
-        assemble(path, Read { parts, splitting, remark: None }, kind)
+        let (table, remark) = read_images(path)?;
+        assemble(path, Read { parts: (table, None, None), splitting, remark }, kind)
     } else {
         let mnist = MNIST_FILES.map(|file| format!("{}[.gz]", file.name)).join(" + ");
         let others = ["train.npy", "x_train.npy", "X.npy", MNIST_FILES[0].name, "*.png"];

@@ -40,5 +40,5 @@ pub use npy::{read_npy, read_npy_bytes};
 pub use npy_write::{NpyValue, write_npy, write_npy_to};
 pub use npz::is_safe_entry;
 pub use npz_write::NpzWriter;
-pub(super) use png::list as list_png;
+pub(super) use png::{list as list_png, read_folder as read_images};
 pub use png::{read_png_bytes, read_png_folder};

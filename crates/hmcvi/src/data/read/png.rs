@@ -8,6 +8,7 @@ use png::{ColorType, Decoder, Limits, Transformations};
 use super::file::{self, MOST_BYTES, check_memory};
 use super::stream::most_decompressed;
 use crate::data::error::{DataError, name};
+use crate::data::remark::{About, Remark};
 use crate::data::table::Table;
 
 /// Reads the files of a folder that end in `.png`, in the order of their names, as [`read_png_bytes`] does.
@@ -15,28 +16,49 @@ use crate::data::table::Table;
 /// # Errors
 /// If there are none, one cannot be read, or they differ in size.
 pub fn read_png_folder(folder: &Path) -> Result<Table, DataError> {
+    Ok(read_folder(folder)?.0)
+}
+
+/// The images of a folder, with a remark if some of them lose their colours.
+pub(crate) fn read_folder(folder: &Path) -> Result<(Table, Option<Remark>), DataError> {
     let files = list(folder)?;
     let Some(first) = files.first() else {
         let (looked_for, next) = (vec!["*.png".to_owned()], "give another folder".to_owned());
         return Err(DataError::Missing { place: name(folder), looked_for, next });
     };
-    let (mut size, mut bytes) = (None, Vec::new());
+    let (mut size, mut bytes, mut coloured) = (None, Vec::new(), 0);
     for path in &files {
-        let (found, pixels) = read(path)?;
-        let expected = *size.get_or_insert(found);
-        if found != expected {
+        let image = read(path)?;
+        let expected = *size.get_or_insert(image.size);
+        if image.size != expected {
             let expected = format!("{} x {} as `{}`", expected.0, expected.1, name(first));
-            let found = format!("{} x {}", found.0, found.1);
+            let found = format!("{} x {}", image.size.0, image.size.1);
             return Err(DataError::field(name(path), "size of the image", found, expected));
         }
-        check_memory(&name(folder), (bytes.len() + pixels.len()) as u64, 1)?;
-        bytes.extend(pixels);
+        check_memory(&name(folder), (bytes.len() + image.pixels.len()) as u64, 1)?;
+        bytes.extend(image.pixels);
+        coloured += usize::from(image.coloured);
     }
-    Table::images_of(&name(folder), size.unwrap_or_default(), bytes, None)
+    let remark = (coloured > 0).then(|| about_colours(coloured, files.len()));
+    Ok((Table::images_of(&name(folder), size.unwrap_or_default(), bytes, None)?, remark))
 }
 
-/// Height and width, and the grey pixels.
-type Image = ((usize, usize), Vec<u8>);
+fn about_colours(coloured: usize, images: usize) -> Remark {
+    let text = format!(
+        "{coloured} of {images} images have colours, which become grey levels; to keep the colours, save the pixels as \
+         an array of {images} rows in a .npy file, with a column for each channel of each pixel"
+    );
+    Remark::note(About::Columns, text)
+}
+
+/// An image in grey.
+struct Image {
+    /// Height and width.
+    size: (usize, usize),
+    pixels: Vec<u8>,
+    /// Whether it had colours that are lost.
+    coloured: bool,
+}
 
 /// The PNG files of a folder in the order of their names.
 pub(crate) fn list(folder: &Path) -> Result<Vec<PathBuf>, DataError> {
@@ -70,8 +92,8 @@ fn read(path: &Path) -> Result<Image, DataError> {
 /// # Errors
 /// If it is damaged, is larger than its file can hold, or has transparent pixels.
 pub fn read_png_bytes(file: &str, bytes: &[u8]) -> Result<Table, DataError> {
-    let (size, pixels) = decode(file, bytes)?;
-    Table::images_of(file, size, pixels, None)
+    let image = decode(file, bytes)?;
+    Table::images_of(file, image.size, image.pixels, None)
 }
 
 fn decode(file: &str, bytes: &[u8]) -> Result<Image, DataError> {
@@ -93,27 +115,39 @@ fn decode(file: &str, bytes: &[u8]) -> Result<Image, DataError> {
     let mut pixels = vec![0; size];
     let frame = reader.next_frame(&mut pixels).map_err(failed)?;
     pixels.truncate(frame.buffer_size());
-    Ok(((height, width), grey(file, frame.color_type, &pixels)?))
+    check_opaque(file, frame.color_type, &pixels)?;
+    let coloured = has_colours(frame.color_type, &pixels);
+    Ok(Image { size: (height, width), pixels: grey(frame.color_type, &pixels), coloured })
 }
 
-fn grey(file: &str, color: ColorType, pixels: &[u8]) -> Result<Vec<u8>, DataError> {
-    let samples = color.samples();
-    let (colours, alpha) = match color {
-        ColorType::GrayscaleAlpha | ColorType::Rgba => (samples - 1, true),
-        _ => (samples, false),
-    };
-    let transparent = |pixel: &[u8]| alpha && pixel[colours] != u8::MAX;
-    if let Some(at) = pixels.chunks_exact(samples).position(transparent) {
-        let field = format!("opacity of pixel {at}");
-        let expected = "255; images must not be transparent, save them without an alpha channel";
-        return Err(DataError::field(file, field, pixels[at * samples + colours], expected));
+fn check_opaque(file: &str, color: ColorType, pixels: &[u8]) -> Result<(), DataError> {
+    if !matches!(color, ColorType::GrayscaleAlpha | ColorType::Rgba) {
+        return Ok(());
     }
-    let value = |pixel: &[u8]| match pixel[..colours] {
-        [red, green, blue] => {
-            let [red, green, blue] = [red, green, blue].map(u32::from);
+    let samples = color.samples();
+    let opacity = |pixel: &[u8]| pixel[samples - 1];
+    match pixels.chunks_exact(samples).map(opacity).enumerate().find(|(_, opacity)| *opacity != u8::MAX) {
+        None => Ok(()),
+        Some((at, opacity)) => {
+            let field = format!("opacity of pixel {at}");
+            let expected = "255; images must not be transparent, save them without an alpha channel";
+            Err(DataError::field(file, field, opacity, expected))
+        }
+    }
+}
+
+fn has_colours(color: ColorType, pixels: &[u8]) -> bool {
+    let differ = |pixel: &[u8]| pixel[0] != pixel[1] || pixel[1] != pixel[2];
+    matches!(color, ColorType::Rgb | ColorType::Rgba) && pixels.chunks_exact(color.samples()).any(differ)
+}
+
+fn grey(color: ColorType, pixels: &[u8]) -> Vec<u8> {
+    let value = |pixel: &[u8]| match (color, pixel) {
+        (ColorType::Rgb | ColorType::Rgba, [red, green, blue, ..]) => {
+            let [red, green, blue] = [*red, *green, *blue].map(u32::from);
             ((299 * red + 587 * green + 114 * blue + 500) / 1000) as u8
         }
         _ => pixel[0],
     };
-    Ok(pixels.chunks_exact(samples).map(value).collect())
+    pixels.chunks_exact(color.samples()).map(value).collect()
 }
