@@ -80,7 +80,7 @@ mod shape;
 mod simplify;
 mod store;
 
-pub use cpu::{CpuOptions, Executable, Run};
+pub use cpu::{CpuOptions, Executable, Parcel, Ranks, Run};
 pub use data::{DataSet, SparseRows};
 pub use error::{CompileError, RunError, ShapeError, SparseError};
 pub use expr::{Expr, Operand};

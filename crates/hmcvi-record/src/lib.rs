@@ -47,6 +47,8 @@ pub mod files {
     pub const INFO: &str = "run.json";
     /// One [`Epoch`](super::Epoch) a line.
     pub const METRICS: &str = "metrics.jsonl";
+    /// Why the last of several attempts at the run failed.
+    pub const FAILURE: &str = "failure.json";
     /// Held by the process that writes to the directory.
     pub const LOCK: &str = "run.lock";
     /// The state of the last finished epoch.

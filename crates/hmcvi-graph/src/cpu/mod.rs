@@ -13,6 +13,7 @@ mod matmul;
 mod memory;
 mod pool;
 mod prepare;
+mod ranks;
 mod rowwise;
 mod steps;
 mod wide;
@@ -20,6 +21,8 @@ mod wide;
 use std::sync::Arc;
 
 use pulp::Arch;
+
+pub use self::ranks::{Parcel, Ranks};
 
 use self::arena::Arena;
 use self::code::Code;
@@ -99,6 +102,8 @@ pub struct Executable<T: Real> {
     packed: Arena<T>,
     bytes: usize,
     rows: usize,
+    /// Processes that share the rows.
+    ranks: Option<Arc<dyn Ranks>>,
 }
 
 /// Hands each worker its own memory.
@@ -233,6 +238,7 @@ impl<T: Real> Executable<T> {
             accumulators: Arena::new(room.accumulators),
             packed: Arena::new(room.packed),
             rows: 0,
+            ranks: None,
             tile_capacity: options.tile_rows.min(options.rows),
             plan,
             options,
@@ -242,6 +248,13 @@ impl<T: Real> Executable<T> {
         executable.engine.memory.fixed = executable.fixed.as_mut_ptr();
         executable.prepare_constants();
         executable
+    }
+
+    /// Shares the rows of all runs from now on out among processes, which have to call the same functions of the same
+    /// executables in the same order. Results are the same on all of them, and the same as those of one process.
+    #[must_use]
+    pub fn shared(self, ranks: Arc<dyn Ranks>) -> Self {
+        Executable { ranks: Some(ranks).filter(|ranks| ranks.size() > 1), ..self }
     }
 
     /// The settings in force.
@@ -295,10 +308,12 @@ impl<T: Real> Executable<T> {
                 (Stage::Rows(rows), Prepared::Rows { codes, packs, packed, .. }) => {
                     self.pack(rows, packs, packed);
                     self.row_stage(&workers, rows, codes, packed);
+                    self.engine.memory.shards = self.share_sums();
                 }
                 _ => unreachable!("stages are prepared in order"),
             }
         }
+        self.gather_rows(run.rows);
         self.rows = run.rows;
     }
 
@@ -393,7 +408,9 @@ impl<T: Real> Executable<T> {
         let (engine, targets) = (&self.engine, &self.plan.targets);
         let (tile_rows, capacity) = (self.options.tile_rows, self.tile_capacity);
         let (rows, shards) = (engine.memory.batch, engine.memory.shards);
-        self.pool.run(shards, &|shard, worker| {
+        let own = self.own_shards(shards);
+        self.pool.run(own.len(), &|task, worker| {
+            let shard = own.start + task;
             // SAFETY: this thread is `worker` for the duration of the task.
             let worker = unsafe { workers.get(worker) };
             for &t in &stage.clears {

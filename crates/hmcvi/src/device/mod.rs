@@ -8,6 +8,8 @@ mod resident;
 #[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "only GPUs are shared in turns"))]
 mod turns;
 
+use std::sync::Arc;
+
 use hmcvi_graph::{CpuOptions, Program, Real, RunError};
 
 #[cfg(feature = "cuda")]
@@ -19,6 +21,7 @@ pub(crate) use turns::Turn;
 
 #[cfg(feature = "cuda")]
 pub use hmcvi_graph::cuda::Precision;
+pub use hmcvi_graph::{Parcel, Ranks};
 
 /// A device that cannot be used, or a run on it that failed.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +43,8 @@ pub enum Device {
     Cpu {
         /// Threads.
         threads: usize,
+        /// Processes that share the rows of every program; results do not depend on their number either.
+        ranks: Option<Arc<dyn Ranks>>,
     },
     /// An NVIDIA GPU, with a queue of its own.
     #[cfg(feature = "cuda")]
@@ -62,7 +67,32 @@ pub struct Cuda {
 impl Device {
     /// The CPU.
     pub fn cpu(threads: usize) -> Self {
-        Device::Cpu { threads }
+        Device::Cpu { threads, ranks: None }
+    }
+
+    /// The same device of each of several processes that share the rows of every program. All of them have to do the
+    /// same with it, in the same order.
+    #[must_use]
+    pub fn among(self, ranks: Arc<dyn Ranks>) -> Self {
+        match self {
+            Device::Cpu { threads, .. } => Device::Cpu { threads, ranks: Some(ranks) },
+            #[cfg(feature = "cuda")]
+            Device::Cuda(_) => self,
+        }
+    }
+
+    /// The processes that share the rows, where there are several.
+    pub(crate) fn ranks(&self) -> Option<&Arc<dyn Ranks>> {
+        match self {
+            Device::Cpu { ranks, .. } => ranks.as_ref().filter(|ranks| ranks.size() > 1),
+            #[cfg(feature = "cuda")]
+            Device::Cuda(_) => None,
+        }
+    }
+
+    /// Whether this process writes what several have found together.
+    pub(crate) fn leads(&self) -> bool {
+        self.ranks().is_none_or(|ranks| ranks.rank() == 0)
     }
 
     /// An NVIDIA GPU; compiled kernels are kept in `cache`, if it is given.
@@ -82,7 +112,11 @@ impl Device {
     pub fn beside(&self, sharers: usize) -> Result<Self, DeviceError> {
         match self {
             // Threads wait for each other at the ends of stages: as many as there are shares of the cores.
-            Device::Cpu { .. } => Ok(Device::Cpu { threads: (self.threads() / sharers.max(1)).max(1) }),
+            Device::Cpu { ranks, .. } => {
+                let threads = (self.threads() / sharers.max(1)).max(1);
+                // Pieces of work side by side would call upon other processes in any order.
+                Ok(Device::Cpu { threads, ranks: ranks.clone().filter(|_| sharers == 1) })
+            }
             #[cfg(feature = "cuda")]
             Device::Cuda(cuda) => {
                 Ok(Device::Cuda(Cuda { device: cuda.device.another_queue()?, sharers, ..cuda.clone() }))
@@ -102,7 +136,10 @@ impl Device {
     /// What it is, for the record.
     pub fn describe(&self) -> String {
         match self {
-            Device::Cpu { .. } => format!("cpu, {} threads", self.threads()),
+            Device::Cpu { .. } => match self.ranks() {
+                None => format!("cpu, {} threads", self.threads()),
+                Some(ranks) => format!("cpu, {} processes of {} threads", ranks.size(), self.threads()),
+            },
             #[cfg(feature = "cuda")]
             Device::Cuda(cuda) => {
                 let precision = match cuda.precision {
@@ -117,8 +154,8 @@ impl Device {
     /// Threads of the CPU that work.
     pub fn threads(&self) -> usize {
         match self {
-            Device::Cpu { threads: 0 } => std::thread::available_parallelism().map_or(1, |n| n.get()),
-            Device::Cpu { threads } => *threads,
+            Device::Cpu { threads: 0, .. } => std::thread::available_parallelism().map_or(1, |n| n.get()),
+            Device::Cpu { threads, .. } => *threads,
             #[cfg(feature = "cuda")]
             Device::Cuda(_) => 1,
         }

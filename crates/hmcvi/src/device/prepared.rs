@@ -56,7 +56,13 @@ enum Place<T: Real> {
 impl<T: Real> Prepared<T> {
     pub(super) fn new(device: &Device, program: &Program, rows: usize) -> Result<Self, DeviceError> {
         let place = match device {
-            Device::Cpu { .. } => Place::Cpu(Box::new(program.on_cpu(device.cpu_options(rows)))),
+            Device::Cpu { .. } => {
+                let executable = program.on_cpu(device.cpu_options(rows));
+                Place::Cpu(Box::new(match device.ranks() {
+                    Some(ranks) => executable.shared(ranks.clone()),
+                    None => executable,
+                }))
+            }
             #[cfg(feature = "cuda")]
             Device::Cuda(cuda) => Place::Cuda(Box::new(OnCard::new(cuda, program, rows)?)),
         };

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::checkpoint::{Checkpoint, Which};
 use super::error::DirectoryError;
+use super::failure::failure;
 use super::lock::Lock;
 use super::{atomic, metrics, readme};
 use crate::config::RunSpec;
@@ -19,7 +20,7 @@ pub struct RunDirectory {
 }
 
 /// Files that belong to a run, and that replacing it removes.
-const FILES: [&str; 14] = [
+const FILES: [&str; 15] = [
     files::CONFIG,
     files::INFO,
     files::METRICS,
@@ -33,6 +34,7 @@ const FILES: [&str; 14] = [
     files::PREVIOUS_EVALUATION_IMAGES,
     files::REPORT,
     files::REPORT_DATA,
+    files::FAILURE,
     files::README,
 ];
 
@@ -96,7 +98,9 @@ impl RunDirectory {
     pub fn check_free(path: &Path, force: bool) -> Result<(), DirectoryError> {
         // What is left of a run that ended before it began: settings make it a run, and are written after its record.
         let began = || RunDirectory { path: path.into() }.info().is_ok();
-        check_free(path, force, files::CONFIG, |name| name == files::INFO && began())
+        let failed = || failure(path).is_some();
+        let left = |name: &str| name == files::INFO && began() || name == files::FAILURE && failed();
+        check_free(path, force, files::CONFIG, left)
     }
 
     /// Begins a run. A run that is there is replaced with `force` only, and of it the files that this
@@ -113,6 +117,12 @@ impl RunDirectory {
         directory.write_info(info)?;
         directory.write_spec(spec)?;
         Ok((directory, lock))
+    }
+
+    /// Removes a run from its folder: the files that this module knows, nothing else.
+    pub fn clear(path: &Path) -> Result<(), DirectoryError> {
+        Self::open(path)?;
+        begin(path, belongs).map(drop)
     }
 
     /// Opens the directory of a run. One with a record of a later version is refused as a whole: its other files may

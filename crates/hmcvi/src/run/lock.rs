@@ -3,6 +3,8 @@
 use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use hmcvi_record::files;
 
@@ -14,6 +16,9 @@ use super::error::DirectoryError;
 pub struct Lock {
     _file: File,
 }
+
+/// How long a lock is waited for that others have for a moment.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What the number of the holder follows.
 const HOLDER: &str = "process ";
@@ -47,6 +52,32 @@ impl Lock {
             .and_then(|()| file.write_all(format!("{HOLDER}{}\n", std::process::id()).as_bytes()));
         written.map_err(failed)?;
         Ok(Lock { _file: file })
+    }
+
+    /// Checks that no file of somebody's own has the lock's name.
+    pub fn check_free(directory: &Path) -> Result<(), DirectoryError> {
+        if Self::is_ours(directory) {
+            Ok(())
+        } else {
+            Err(DirectoryError::Foreign(directory.join(files::LOCK)))
+        }
+    }
+
+    /// Takes the lock of a directory, if need be after others who have it for a moment.
+    ///
+    /// # Errors
+    /// If a file of somebody's own has the lock's name: it is left as it is.
+    pub fn wait(directory: &Path) -> Result<Self, DirectoryError> {
+        Self::check_free(directory)?;
+        let until = Instant::now() + PATIENCE;
+        loop {
+            match Self::take(directory) {
+                Err(DirectoryError::Locked { .. }) if Instant::now() < until => {
+                    sleep(Duration::from_millis(50))
+                }
+                lock => return lock,
+            }
+        }
     }
 
     /// Whether the file of that name in a directory is a lock rather than something else.

@@ -2,12 +2,14 @@
 //!
 //! `docs/run-directory.md` of the repository describes every file.
 
+mod agree;
 mod atomic;
 mod builtin;
 mod checkpoint;
 mod directory;
 mod error;
 mod evaluations;
+mod failure;
 mod fit_directory;
 mod journal;
 mod lock;
@@ -22,6 +24,7 @@ pub use checkpoint::{Checkpoint, Which, initial_sha256, load_initial};
 pub use directory::RunDirectory;
 pub use error::DirectoryError;
 pub use evaluations::Kept;
+pub use failure::{failure, forget_failure, note_failure};
 pub use fit_directory::FitDirectory;
 pub use journal::Journal;
 pub use lock::Lock;

@@ -4,8 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use hmcvi_graph::Ranks;
 use hmcvi_record::{CHECKPOINT_SCHEMA, CheckpointInfo, Epoch, RunInfo, SCHEMA, SettingsChange, Summary};
 
+use super::agree::agree;
 use super::checkpoint::{Checkpoint, Which, initial_sha256, load_initial};
 use super::directory::RunDirectory;
 use super::error::DirectoryError;
@@ -26,6 +28,16 @@ pub enum SessionError {
     /// The training itself.
     #[error(transparent)]
     Train(#[from] TrainError),
+    /// Processes that are to share a run mean different ones.
+    #[error(
+        "process {rank} has another {what} than process 0; all of them need the same program, settings and files"
+    )]
+    Disagree {
+        /// What they have.
+        what: &'static str,
+        /// The first process that has another.
+        rank: usize,
+    },
 }
 
 /// Watches a run; all methods do nothing unless implemented.
@@ -72,12 +84,16 @@ pub fn start(
     begin: &Begin,
     watch: &mut dyn Watch,
 ) -> Result<Outcome, SessionError> {
-    RunDirectory::check_free(path, force)?;
+    if begin.device.leads() {
+        RunDirectory::check_free(path, force)?;
+    }
     let spec = begin.spec.for_data(&begin.data).map_err(TrainError::from)?;
     let begin = &Begin { spec, ..begin.clone() };
+    agree(begin, None)?;
     let trainer = new_trainer(begin)?;
     let info = info(begin, &trainer);
-    let (directory, _lock) = RunDirectory::create(path, &begin.spec, &info, force)?;
+    let create = || RunDirectory::create(path, &begin.spec, &info, force);
+    let (directory, _lock) = begin.device.leads().then(create).transpose()?.unzip();
     watch.begin(&info, 0);
     Session::new(directory, trainer, CheckpointInfo::default(), &[]).run(&begin.spec, watch)
 }
@@ -88,8 +104,9 @@ pub fn resume(
     begin: &Begin,
     watch: &mut dyn Watch,
 ) -> Result<Outcome, SessionError> {
-    let directory = directory.clone();
-    let _lock = Lock::take(directory.path())?;
+    let leads = begin.device.leads();
+    let _lock = leads.then(|| Lock::take(directory.path())).transpose()?;
+    agree(begin, Some(directory))?;
     let before = directory.spec()?;
     let (trainer, state) = match directory.has_checkpoint(Which::Last) {
         true => {
@@ -102,16 +119,19 @@ pub fn resume(
         }
         false => (new_trainer(begin)?, CheckpointInfo::default()),
     };
-    let epochs = directory.rewind(state.epoch)?;
     let first = info(begin, &trainer);
     let mut info = RunInfo { first_step_size: first.first_step_size, ..directory.info().unwrap_or(first) };
-    directory.write_spec(&begin.spec)?;
-    if let Some(change) = change(begin, &before, &state) {
-        info.changes.push(change);
-        directory.write_info(&info)?;
+    let mut epochs = Vec::new();
+    if leads {
+        epochs = directory.rewind(state.epoch)?;
+        directory.write_spec(&begin.spec)?;
+        if let Some(change) = change(begin, &before, &state) {
+            info.changes.push(change);
+            directory.write_info(&info)?;
+        }
     }
     watch.begin(&info, state.epoch);
-    Session::new(directory, trainer, state, &epochs).run(&begin.spec, watch)
+    Session::new(leads.then(|| directory.clone()), trainer, state, &epochs).run(&begin.spec, watch)
 }
 
 /// What a resumed run does differently from now on, if anything that its numbers depend on.
@@ -154,7 +174,8 @@ fn info(begin: &Begin, trainer: &Trainer) -> RunInfo {
 
 /// A run on its way.
 struct Session {
-    directory: RunDirectory,
+    /// Where it is kept; nowhere by processes that only help.
+    directory: Option<RunDirectory>,
     trainer: Trainer,
     /// Where the last finished epoch left off.
     state: CheckpointInfo,
@@ -182,9 +203,10 @@ impl Totals {
     }
 }
 
-/// Stops an epoch when the watcher asks for it, or when the state is to be saved.
+/// Stops an epoch when the watcher asks for it, or when the state is to be saved: all processes after the same update.
 struct Pausing<'a> {
     watch: &'a mut dyn Watch,
+    ranks: Option<Arc<dyn Ranks>>,
     due: Option<Instant>,
     stopped: bool,
 }
@@ -195,13 +217,20 @@ impl Observer for Pausing<'_> {
     }
 
     fn stop(&mut self) -> bool {
-        self.stopped |= self.watch.stop();
-        self.stopped || self.due.is_some_and(|due| Instant::now() >= due)
+        let any = |flag| self.ranks.as_ref().map_or(flag, |ranks| ranks.any(flag));
+        let due = any(self.due.is_some_and(|due| Instant::now() >= due));
+        self.stopped |= any(self.watch.stop());
+        self.stopped || due
     }
 }
 
 impl Session {
-    fn new(directory: RunDirectory, trainer: Trainer, state: CheckpointInfo, epochs: &[Epoch]) -> Self {
+    fn new(
+        directory: Option<RunDirectory>,
+        trainer: Trainer,
+        state: CheckpointInfo,
+        epochs: &[Epoch],
+    ) -> Self {
         let whole = state.under_way.is_none();
         let totals = epochs.iter().fold(Totals::default(), Totals::add);
         let state = CheckpointInfo { under_way: None, ..state };
@@ -220,8 +249,9 @@ impl Session {
                 drop(turn.take());
                 turn = self.trainer.turn();
             }
-            let due = (!save_every.is_zero()).then(|| saved + save_every);
-            let mut pausing = Pausing { watch, due, stopped: false };
+            let keeps = self.directory.is_some() && !save_every.is_zero();
+            let (due, ranks) = (keeps.then(|| saved + save_every), self.trainer.device().ranks().cloned());
+            let mut pausing = Pausing { watch, ranks, due, stopped: false };
             let epoch = match self.trainer.epoch(&mut pausing) {
                 Ok(Some(epoch)) => epoch,
                 Ok(None) => {
@@ -248,7 +278,9 @@ impl Session {
                 let Checkpoint { store, info } = self.checkpoint()?;
                 self.best = Some(Checkpoint { store: learnt(&store), info });
             }
-            self.directory.append_epoch(&epoch)?;
+            if let Some(directory) = &self.directory {
+                directory.append_epoch(&epoch)?;
+            }
             watch.epoch(&epoch, best);
             self.totals = std::mem::take(&mut self.totals).add(&epoch);
             if saved.elapsed() >= save_every {
@@ -288,11 +320,12 @@ impl Session {
 
     /// Writes the best state if it is new, then the last one; nothing before the first update.
     fn save(&mut self) -> Result<(), SessionError> {
+        let Some(directory) = &self.directory else { return Ok(()) };
         if let Some(best) = self.best.take() {
-            self.directory.write_checkpoint(Which::Best, &best)?;
+            directory.write_checkpoint(Which::Best, &best)?;
         }
         if self.state.epoch > 0 || self.trainer.under_way().is_some() {
-            self.directory.write_checkpoint(Which::Last, &self.checkpoint()?)?;
+            directory.write_checkpoint(Which::Last, &self.checkpoint()?)?;
         }
         Ok(())
     }
@@ -308,7 +341,7 @@ impl Session {
             skipped: self.totals.skipped,
             finished: self.state.epoch >= all,
         };
-        self.directory.write_summary(&summary)?;
+        self.directory.as_ref().map_or(Ok(()), |directory| directory.write_summary(&summary))?;
         Ok(summary)
     }
 }

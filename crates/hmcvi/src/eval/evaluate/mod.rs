@@ -8,6 +8,7 @@ mod plane;
 mod posterior;
 mod reverse;
 mod sampled;
+mod together;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -19,6 +20,7 @@ use hmcvi_record::{Estimate, ImageEvaluation};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use self::together::Together;
 use super::EvalError;
 use super::annealing::AnnealingOptions;
 use super::bound::BoundEvaluator;
@@ -220,7 +222,13 @@ pub fn evaluate_problem(
     let Subject { problem, observation, seed } = subject.clone();
     let chain = BoundEvaluator::new(&problem, &observation, device)?;
     let seconds = BTreeMap::new();
-    Evaluator { store, images, options, device, watch, problem, observation, seed, chain, seconds }.run()
+    let run = |watch: &mut dyn Watch| {
+        Evaluator { store, images, options, device, watch, problem, observation, seed, chain, seconds }.run()
+    };
+    match device.ranks() {
+        Some(ranks) => run(&mut Together { ranks: &**ranks, own: watch }),
+        None => run(watch),
+    }
 }
 
 /// A result on its way.
