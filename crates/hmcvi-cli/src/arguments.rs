@@ -7,7 +7,7 @@ use hmcvi::run::Builtin;
 
 use crate::commands::{
     bench, compare, config, data, diagnose, doctor, encode, eval, figures, fit, hmc, quickstart, report,
-    reproduce, resume, sample, train,
+    reproduce, resume, sample, sweep, train,
 };
 
 /// Headings of options that several commands share, which come after a command's own.
@@ -156,6 +156,12 @@ pub(crate) enum Command {
   hmcvi reproduce table1 --status"
     )]
     Reproduce(reproduce::Command),
+    /// Train and evaluate many rows: a grid or a list of settings from a file, in one table
+    #[command(after_help = "Examples:
+  hmcvi sweep masses.toml
+  hmcvi sweep masses.toml --part 3/16 --out /shared/masses
+  hmcvi sweep masses.toml --status --out /shared/masses")]
+    Sweep(sweep::Arguments),
     /// Measure speed
     #[command(
         subcommand,

@@ -73,6 +73,15 @@ impl Failure {
         }
     }
 
+    /// Whether the user stopped the program.
+    pub(crate) fn is_interruption(&self) -> bool {
+        match self {
+            Failure::Interrupted(_) => true,
+            Failure::Advised(failure, _) => failure.is_interruption(),
+            _ => false,
+        }
+    }
+
     fn kind(&self) -> &'static str {
         match self {
             Failure::Usage(_) => "usage",
@@ -195,6 +204,7 @@ impl From<SessionError> for Failure {
         match error {
             SessionError::Directory(error) => error.into(),
             SessionError::Train(error) => error.into(),
+            SessionError::Disagree { .. } => Failure::Usage(error.to_string()),
             other => Failure::Other(other.to_string()),
         }
     }

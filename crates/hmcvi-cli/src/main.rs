@@ -10,6 +10,7 @@ mod heat;
 mod interrupt;
 mod line;
 mod output;
+mod processes;
 mod progress;
 mod settings;
 mod source;
@@ -23,12 +24,30 @@ use clap::Parser;
 use crate::arguments::{Arguments, Command, Output};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::processes::Processes;
 use crate::terminal::Terminal;
 
 /// What every command is given.
 struct Context {
     terminal: Arc<Terminal>,
     interrupt: Interrupt,
+    processes: Processes,
+}
+
+impl Context {
+    /// Says why the program ends. Others that work with this process have stopped at the same place after an
+    /// interruption; anything else they may not know of.
+    fn fail(&self, failure: &Failure) -> ExitCode {
+        self.processes.let_the_first_speak();
+        let code = failure.code();
+        if self.processes.leads() || !failure.is_interruption() {
+            self.terminal.error(failure);
+        }
+        if !failure.is_interruption() {
+            self.processes.give_up(code);
+        }
+        ExitCode::from(code)
+    }
 }
 
 fn main() -> ExitCode {
@@ -37,13 +56,21 @@ fn main() -> ExitCode {
         Err(error) => return refuse(&error),
     };
     let terminal = Arc::new(Terminal::new(&arguments.output));
-    let context = Context { interrupt: Interrupt::install(&terminal), terminal };
+    let interrupt = Interrupt::install(&terminal);
+    let processes = match Processes::join(&terminal, &arguments.command) {
+        Ok(processes) => processes,
+        // All processes have found the same.
+        Err(failure) => {
+            if !terminal.is_silent() {
+                terminal.error(&failure);
+            }
+            return ExitCode::from(failure.code());
+        }
+    };
+    let context = Context { terminal, interrupt, processes };
     match dispatch(&context, arguments.command) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            context.terminal.error(&failure);
-            ExitCode::from(failure.code())
-        }
+        Err(failure) => context.fail(&failure),
     }
 }
 
@@ -77,6 +104,7 @@ fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Data(command) => commands::data::run(context, &command),
         Command::Config(command) => commands::config::run(context, &command),
         Command::Reproduce(command) => commands::reproduce::run(context, &command),
+        Command::Sweep(arguments) => commands::sweep::run(context, &arguments),
         Command::Bench(command) => commands::bench::run(context, &command),
         Command::Doctor(arguments) => commands::doctor::run(context, &arguments),
         Command::Completions { shell } => commands::generate::completions(context, shell),

@@ -2,6 +2,7 @@
 //! they help.
 
 use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -23,6 +24,8 @@ pub(crate) struct Terminal {
     colour: bool,
     interactive: bool,
     live: Mutex<Live>,
+    /// Number of this process among those that work together: the first one speaks for all.
+    process: AtomicUsize,
 }
 
 /// The line that is redrawn in place. Between draws the cursor stays at its first column: a terminal that is made
@@ -57,12 +60,24 @@ impl Terminal {
             colour: interactive && !no_color && !dumb,
             interactive: interactive && !dumb,
             live: Mutex::default(),
+            process: AtomicUsize::new(0),
         }
+    }
+
+    /// Keeps quiet from now on, apart from errors, unless this is the first of several processes.
+    #[cfg(feature = "mpi")]
+    pub(crate) fn speak_for(&self, process: usize) {
+        self.process.store(process, Ordering::Relaxed);
+    }
+
+    /// Whether another process speaks for this one.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.process.load(Ordering::Relaxed) > 0
     }
 
     /// Whether lines of progress can be redrawn in place.
     pub(crate) fn interactive(&self) -> bool {
-        self.interactive && !self.quiet
+        self.interactive && !self.quiet && !self.is_silent()
     }
 
     /// Redraws the line of progress, unless it was drawn just now.
@@ -97,6 +112,9 @@ impl Terminal {
 
     /// A result for a person.
     pub(crate) fn print(&self, text: &str) -> Result<(), Failure> {
+        if self.is_silent() {
+            return Ok(());
+        }
         self.erase_progress();
         let mut out = std::io::stdout().lock();
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -115,21 +133,21 @@ impl Terminal {
 
     /// A line of narration.
     pub(crate) fn say(&self, text: &str) {
-        if !self.quiet {
+        if !self.quiet && !self.is_silent() {
             self.line(text);
         }
     }
 
     /// Something the user should know.
     pub(crate) fn notice(&self, text: &str) {
-        if !self.quiet {
+        if !self.quiet && !self.is_silent() {
             self.line(&format!("{} {text}", self.paint("33", "note:")));
         }
     }
 
     /// Something that is probably not as the user means it.
     pub(crate) fn warn(&self, text: &str) {
-        if !self.quiet {
+        if !self.quiet && !self.is_silent() {
             self.line(&format!("{} {text}", self.paint("33", "warning:")));
         }
     }

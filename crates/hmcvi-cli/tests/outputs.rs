@@ -12,7 +12,7 @@ use common::{SMALL, Sandbox, train};
 const OWN: &str = "hours of work";
 
 /// Commands with `--out`, and arguments that make them write below `mine` in a moment. `RUN` is a trained model.
-const COMMANDS: [(&str, &[&str]); 8] = [
+const COMMANDS: [(&str, &[&str]); 9] = [
     ("sample", &["builtin", "--count", "4", "--out", "mine/digits.png"]),
     ("encode", &["builtin", "--limit", "5", "--out", "mine"]),
     ("hmc", &["--landscape", "gaussian", "--out", "mine/chains.npy"]),
@@ -21,6 +21,7 @@ const COMMANDS: [(&str, &[&str]); 8] = [
     ("fit", &["eight-schools", "--method", "gaussian", "--draws", "100", "--out", "mine"]),
     ("train", &["basic-2d", "--out", "mine", "--data", "embedded"]),
     ("reproduce table1", &["--rows", "basic-2d", "--epochs", "1", "--data", "embedded", "--out", "mine"]),
+    ("sweep", &["seeds.toml", "--data", "embedded", "--out", "mine"]),
 ];
 
 /// Commands with `--out` that have a test of their own below: one takes minutes, the other needs a network.
@@ -31,10 +32,10 @@ fn words(sandbox: &Sandbox, (command, arguments): (&str, &[&str])) -> Vec<String
     let argument = |a: &&str| if *a == "RUN" { run.clone() } else { (*a).into() };
     let mut words: Vec<String> =
         command.split(' ').map(String::from).chain(arguments.iter().map(argument)).collect();
-    if matches!(command, "train" | "reproduce table1") {
+    if matches!(command, "train" | "reproduce table1" | "sweep") {
         words.extend(SMALL.map(String::from));
     }
-    if command == "train" {
+    if matches!(command, "train" | "sweep") {
         words.push("train.epochs=1".into());
     }
     words
@@ -43,6 +44,7 @@ fn words(sandbox: &Sandbox, (command, arguments): (&str, &[&str])) -> Vec<String
 /// A folder with a trained model in it, for the commands that need one.
 fn sandbox(command: &str) -> Sandbox {
     let sandbox = Sandbox::new();
+    fs::write(sandbox.path().join("seeds.toml"), "base = \"basic-2d\"\n").expect("written");
     if command == "report" {
         train(&sandbox, "basic-2d", "run", 1);
     }
@@ -129,7 +131,8 @@ kept_by!(
     report_replaces_nothing: 4,
     fit_replaces_nothing: 5,
     train_replaces_nothing: 6,
-    reproduce_replaces_nothing: 7
+    reproduce_replaces_nothing: 7,
+    sweep_replaces_nothing: 8
 );
 
 #[test]

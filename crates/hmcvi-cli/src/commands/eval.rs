@@ -202,24 +202,24 @@ fn quadrature(spacing: f64, spec: &RunSpec) -> Result<QuadratureOptions, Failure
 }
 
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
-    let model = open_trained(context, &arguments.trained)?;
+    let mut model = open_trained(context, &arguments.trained)?;
+    model.device = context.processes.device(&arguments.trained.machine)?;
+    let keeper = model.directory.as_ref().filter(|_| context.processes.leads());
     let split = hmcvi::data::Split::from(arguments.split);
     let images = first(model.data.table(split), arguments.limit)?;
     let options = arguments.options(&model.spec)?;
     let which: hmcvi::run::Which = arguments.trained.checkpoint.into();
     let parts = (split.name(), which.name());
     // The model inside the program has no folder to keep anything in.
-    let _lock = model.directory.as_ref().map(|directory| Lock::take(directory.path())).transpose()?;
-    let journal = model
-        .directory
-        .as_ref()
+    let _lock = keeper.map(|directory| Lock::take(directory.path())).transpose()?;
+    let journal = keeper
         .map(|directory| journal(context, arguments, directory, &model, (&options, images.len()), parts))
         .transpose()?;
     let mut evaluating = Evaluating::new(context, journal.into());
     let evaluated =
         evaluate(&model.spec, &model.checkpoint.store, &images, &options, &model.device, &mut evaluating)?;
     let mut record = record(&model.spec, &model.checkpoint, &model.data, &evaluated, &options, parts);
-    if let Some(directory) = &model.directory {
+    if let Some(directory) = keeper {
         tell_kept(context, &directory.write_evaluation(&record, &evaluated.images)?);
         record = directory.evaluation()?.unwrap_or(record);
     }

@@ -17,5 +17,7 @@ pub(crate) mod quickstart;
 pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod resume;
+pub(crate) mod rows;
 pub(crate) mod sample;
+pub(crate) mod sweep;
 pub(crate) mod train;

@@ -13,7 +13,6 @@ use crate::arguments::{Data, Machine};
 use crate::events::Recorded;
 use crate::failure::Failure;
 use crate::progress::Training;
-use crate::settings::open_device;
 use crate::source;
 
 /// What was typed.
@@ -31,7 +30,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
-    let device = open_device(&arguments.machine)?;
+    let device = context.processes.device(&arguments.machine)?;
     let directory = RunDirectory::open(&arguments.run)?;
     let before = directory.spec()?;
     let mut spec = before.with_assignments(&arguments.assignments)?;
@@ -54,7 +53,8 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
     }
     let begin = begin(spec, data, device);
     let training = Training::new(context, begin.spec.train.epochs, 1, source::rows(&begin.data));
-    let mut training = Recorded::new(context, training, &arguments.run, begin.spec.train.tensorboard);
+    let tensorboard = context.processes.leads() && begin.spec.train.tensorboard;
+    let mut training = Recorded::new(context, training, &arguments.run, tensorboard);
     let outcome = resume(&directory, &begin, &mut training);
     training.finish();
     conclude(context, &arguments.run, &outcome?)

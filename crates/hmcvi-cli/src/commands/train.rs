@@ -16,7 +16,7 @@ use crate::arguments::{Data, Machine};
 use crate::events::Recorded;
 use crate::failure::Failure;
 use crate::progress::Training;
-use crate::settings::{assigned, find_for, open_device, settle_data};
+use crate::settings::{assigned, find_for, settle_data};
 use crate::source;
 
 /// What was typed.
@@ -56,15 +56,18 @@ struct Job {
 }
 
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
-    let device = open_device(&arguments.machine)?;
+    let device = context.processes.device(&arguments.machine)?;
     let Job { mut spec, out } = understand(context, arguments)?;
-    RunDirectory::check_free(&out, arguments.force)?;
+    let leads = context.processes.leads();
+    if leads {
+        RunDirectory::check_free(&out, arguments.force)?;
+    }
     advise(context, &spec);
     let data = source::open_to_train(context, &mut spec)?;
     describe(context, &spec, &data, &out);
     let begin = begin(spec, data, device);
     let training = Training::new(context, begin.spec.train.epochs, 1, source::rows(&begin.data));
-    let mut training = Recorded::new(context, training, &out, begin.spec.train.tensorboard);
+    let mut training = Recorded::new(context, training, &out, leads && begin.spec.train.tensorboard);
     let outcome = start(&out, arguments.force, &begin, &mut training);
     training.finish();
     conclude(context, &out, &outcome?)

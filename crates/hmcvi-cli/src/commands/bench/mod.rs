@@ -17,7 +17,7 @@ use self::peer::{Peer, check_comparable};
 use crate::Context;
 use crate::arguments::{DeviceName, Machine, PrecisionName};
 use crate::failure::Failure;
-use crate::settings::{assigned, find, open_device};
+use crate::settings::{assigned, find};
 
 /// What was typed.
 #[derive(Debug, Subcommand)]
@@ -70,7 +70,21 @@ struct Measured {
     flop_per_image: u64,
     /// Billions of those operations in a second.
     gflops: f64,
+    /// Where the time of the first of several processes goes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shared: Option<Shared>,
     peers: BTreeMap<String, PeerTime>,
+}
+
+/// Milliseconds of a step, and bytes that processes hand out in it.
+#[derive(Serialize)]
+struct Shared {
+    processes: usize,
+    compute: f64,
+    /// Until the slowest process is there.
+    waiting: f64,
+    transfer: f64,
+    bytes: u64,
 }
 
 /// How another program fared in the same rounds.
@@ -87,9 +101,14 @@ const ROUND: f64 = 0.8;
 
 pub(crate) fn run(context: &Context, command: &Command) -> Result<(), Failure> {
     let Command::Step { preset, batch, rounds, jobs, peer, against, assignments, machine } = command;
-    let device = open_device(machine)?;
+    let device = context.processes.device(machine)?;
     let mut spec = assigned(find(preset)?, assignments)?.spec;
     spec.train.batch = *batch as usize;
+    if (*jobs > 1 || peer.is_some() || !against.is_empty()) && context.processes.ranks().is_some() {
+        let text =
+            "`--jobs`, `--peer` and `--against` are for one process, but several were started together";
+        return Err(Failure::Usage(text.into()));
+    }
     if *jobs > 1 {
         return side_by_side(context, &spec, *jobs as usize, &device);
     }
@@ -117,6 +136,18 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<(), Failure> {
         measured.flop_per_image as f64 / 1e6,
         measured.gflops
     );
+    if let Some(s) = &measured.shared {
+        text += &format!(
+            "  of {:.2} ms for a step, process 0 of {} computes for {:.2}, waits for {:.2}, and {:.2} are the transfer of \
+             {:.2} MB\n",
+            s.compute + s.waiting + s.transfer,
+            s.processes,
+            s.compute,
+            s.waiting,
+            s.transfer,
+            s.bytes as f64 / 1e6
+        );
+    }
     for (name, p) in &measured.peers {
         text += &format!(
             "  {name}: {:.1} us per image (best {:.1}), {:.2} times our time\n",
@@ -137,6 +168,7 @@ fn measure(
     // The first steps bring memory and clock to their usual state.
     ours.time(3)?;
     let steps = (ROUND * 1e6 / (ours.time(2)? * batch as f64)).ceil().max(1.0) as usize;
+    let steps = context.processes.number_of_first(steps);
     for peer in &mut *peers {
         peer.time(batch, 2)?;
     }
@@ -149,10 +181,11 @@ fn measure(
         if !peers.is_empty() {
             context.terminal.say(&format!("round {} of {rounds}", round + 1));
         }
-        if context.interrupt.requested() {
+        if context.processes.any(context.interrupt.requested()) {
             return Err(Failure::Interrupted("interrupted".into()));
         }
     }
+    let shared = shared(context, &mut ours, steps)?;
     let peer_time = |times: &Vec<f64>| PeerTime {
         us_per_image: median(times.iter().copied()),
         us_per_image_best: best(times),
@@ -169,8 +202,25 @@ fn measure(
         us_per_image_best: best(&own),
         flop_per_image: flop,
         gflops: flop as f64 / us / 1e3,
+        shared,
         peers: peers.iter().zip(&theirs).map(|(p, times)| (p.name.clone(), peer_time(times))).collect(),
     })
+}
+
+/// Where the time goes of steps of several processes: an extra round, because asking takes time, too.
+fn shared(context: &Context, ours: &mut Ours, steps: usize) -> Result<Option<Shared>, Failure> {
+    let Some(ranks) = context.processes.ranks() else { return Ok(None) };
+    context.processes.measure();
+    let all = ours.time(steps)? * (steps * ours.rows.len()) as f64 / 1e6;
+    let found = context.processes.measure().unwrap_or_default();
+    let each = |seconds: f64| 1e3 * seconds / steps as f64;
+    Ok(Some(Shared {
+        processes: ranks.size(),
+        compute: each(all - found.waiting - found.transfer),
+        waiting: each(found.waiting),
+        transfer: each(found.transfer),
+        bytes: found.bytes / steps as u64,
+    }))
 }
 
 /// What several trainings on one device were measured at.

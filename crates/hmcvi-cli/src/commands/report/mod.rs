@@ -11,7 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use hmcvi::run::FitDirectory;
-use hmcvi_record::{Missing, RunState, files};
+use hmcvi_record::{Missing, Report, RunState, files};
 use hmcvi_report::{Maker, RunData, page, quoted, report};
 use serde::Serialize;
 
@@ -64,11 +64,22 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
             &record,
         );
     }
-    let mut runs = gather::all(context, &arguments.runs)?;
+    let (record, text) = on_runs(context, &arguments.runs, (&arguments.data, &arguments.machine))?;
+    let page = Page { out, data, text, verdict: record.verdict.clone() };
+    finish(context, arguments, &outputs, page, &record)
+}
+
+/// The report on runs, and its page.
+pub(crate) fn on_runs(
+    context: &Context,
+    paths: &[PathBuf],
+    used: (&Data, &Machine),
+) -> Result<(Report, String), Failure> {
+    let mut runs = gather::all(context, paths)?;
     let mut drawn = Vec::new();
-    for (i, (run, path)) in runs.iter_mut().zip(&arguments.runs).enumerate() {
+    for (i, (run, path)) in runs.iter_mut().zip(paths).enumerate() {
         context.terminal.say(&format!("drawing pictures of {}", run.facts.name));
-        match pictures::draw(context, path, (&arguments.data, &arguments.machine), i) {
+        match pictures::draw(context, path, used, i) {
             Ok((made, same_data)) => {
                 drawn.extend(made);
                 gather::settle_data(run, same_data);
@@ -80,8 +91,8 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
         }
     }
     let record = report(&runs, maker());
-    let page = Page { out, data, text: page(&record, &drawn), verdict: record.verdict.clone() };
-    finish(context, arguments, &outputs, page, &record)
+    let text = page(&record, &drawn);
+    Ok((record, text))
 }
 
 /// Who makes a report, now.
@@ -147,7 +158,7 @@ fn place(arguments: &Arguments) -> Result<PathBuf, Failure> {
 }
 
 /// Refuses to replace anything but a report, even by force.
-fn check_report(data: &Path) -> Result<(), Failure> {
+pub(crate) fn check_report(data: &Path) -> Result<(), Failure> {
     let is_report = |text: &str| {
         serde_json::from_str::<serde_json::Value>(text)
             .is_ok_and(|v| v["verdict"].is_string() && v["runs"].is_array())

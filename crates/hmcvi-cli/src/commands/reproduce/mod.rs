@@ -1,8 +1,6 @@
 //! Reproduce the paper's table: train what is missing in the right order, evaluate every row, and compare the results
 //! with the published ones. A folder of run directories is all the state there is.
 
-mod overview;
-mod queue;
 mod record;
 mod row;
 mod table;
@@ -11,14 +9,14 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
-use hmcvi::config::{PAPER_TABLE, PaperRow};
+use hmcvi::config::{PAPER_TABLE, PaperRow, RunSpec};
 
-use self::queue::{Limits, work};
-use self::row::{FIRST_SEED, REPEATED, Row, State};
+use self::row::{Extras, FIRST_SEED, REPEATED, TableRow};
+use super::rows::{Limits, Part, Row, Share, State, Work, work};
 use crate::Context;
 use crate::arguments::{Data, Machine};
 use crate::failure::Failure;
-use crate::settings::{Found, open_device, settle_data};
+use crate::settings::{Found, settle_data};
 use crate::source;
 
 /// What was typed.
@@ -28,6 +26,7 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:
   hmcvi reproduce table1 --rows basic-2d,hmcvi-4 --epochs 50
   hmcvi reproduce table1 --minutes 60
+  hmcvi reproduce table1 --part 3/16 --out /shared/table
   hmcvi reproduce table1 --status")]
     Table1(Arguments),
 }
@@ -65,7 +64,10 @@ pub(crate) struct Arguments {
     /// Compute likelihoods by quadrature too, for rows with two latent dimensions
     #[arg(long)]
     quadrature: bool,
-    /// Only print what is done and what is left
+    /// Work on part I of N, for job arrays with one folder: any part can be run again, alone or beside the others
+    #[arg(long, value_name = "I/N")]
+    part: Option<Part>,
+    /// Only print what is done, running or failed, and bring table1.json up to date
     #[arg(long)]
     status: bool,
     #[command(flatten)]
@@ -78,9 +80,12 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<(), Failure> {
     let Command::Table1(arguments) = command;
     record::outputs(&arguments.out)?;
     let mut rows = rows(context, arguments)?;
+    let specs: Vec<&RunSpec> = rows.iter().map(Row::spec).collect();
+    let share = Share::new(&context.processes, arguments.part, &specs)?;
+    let mut worked = Ok(());
     if !arguments.status {
         rows.iter().try_for_each(Row::check_place)?;
-        let device = open_device(&arguments.machine)?;
+        let device = context.processes.own_device(&arguments.machine)?;
         std::fs::create_dir_all(&arguments.out)
             .map_err(|e| Failure::Other(format!("cannot create {}: {e}", arguments.out.display())))?;
         let data = source::open_to_train(context, &mut rows[0].spec)?;
@@ -89,26 +94,32 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<(), Failure> {
             context.terminal.notice("the paper's numbers are for all of MNIST, not for this data");
         }
         let until = arguments.minutes.map(|m| Instant::now() + Duration::from_secs_f64(60.0 * m.max(0.0)));
-        let limits = Limits {
-            until,
-            jobs: arguments.jobs as usize,
-            annealed: arguments.ais,
-            reversed: arguments.reverse,
-            quadrature: arguments.quadrature,
-        };
-        work(context, &rows, &data, &device, &limits)?;
+        let limits = Limits { until, jobs: arguments.jobs as usize };
+        let data = vec![data; rows.len()];
+        worked = work(Work { context, rows: &rows, data: &data, share: &share, limits }, &device);
+    }
+    if !context.processes.leads() {
+        return Ok(());
     }
     table::write(context, &rows, &arguments.out)?;
-    let left = rows.iter().filter(|row| row.state() != State::Evaluated).count();
-    match left {
-        0 => Ok(()),
+    worked?;
+    let is_left = |i: &usize| rows[*i].state() != State::Evaluated;
+    let (left, others) = ((0..rows.len()).filter(is_left).count(), rows.len() - share.own.len());
+    match share.own.iter().copied().filter(is_left).count() {
         _ if arguments.status => Ok(()),
+        0 if left > 0 => {
+            context
+                .terminal
+                .say(&format!("this part is done; {left} of {others} rows of other parts are left"));
+            Ok(())
+        }
+        0 => Ok(()),
         n => Err(Failure::Interrupted(format!("{n} rows are left; the same command continues with them"))),
     }
 }
 
 /// The rows that were asked for with the basic models they begin with, those first.
-fn rows(context: &Context, arguments: &Arguments) -> Result<Vec<Row>, Failure> {
+fn rows(context: &Context, arguments: &Arguments) -> Result<Vec<TableRow>, Failure> {
     let unknown = arguments.rows.iter().find(|r| !PAPER_TABLE.iter().any(|p| p.preset == **r));
     if let Some(unknown) = unknown {
         return Err(Failure::Usage(format!("`--rows`: `{unknown}` is no row; `hmcvi presets` lists them")));
@@ -124,6 +135,8 @@ fn rows(context: &Context, arguments: &Arguments) -> Result<Vec<Row>, Failure> {
     let repeated = seeds.flat_map(|seed| PAPER_TABLE.iter().filter(again).map(move |p| (p, seed)));
     let mut chosen: Vec<(&'static PaperRow, u64)> = table.chain(repeated).collect();
     chosen.sort_by_key(|(p, _)| !is_basic(p));
+    let extras =
+        Extras { annealed: arguments.ais, reversed: arguments.reverse, quadrature: arguments.quadrature };
     let mut rows = Vec::new();
     for (paper, seed) in chosen {
         let mut spec = row::protocol(paper).with_assignments(&arguments.assignments)?;
@@ -133,16 +146,16 @@ fn rows(context: &Context, arguments: &Arguments) -> Result<Vec<Row>, Failure> {
         }
         // One notice about the data is enough.
         let found = Found { spec, names_data: !rows.is_empty() || names_data(&arguments.assignments) };
-        let asked = rows.first().map(|row: &Row| row.spec.data.source.clone());
+        let asked = rows.first().map(|row: &TableRow| row.spec.data.source.clone());
         let asked = asked.as_deref().or(arguments.data.data.as_deref());
         let mut spec = settle_data(context, found, asked);
-        let place = |preset: &str| arguments.out.join(Row::name(preset, seed));
+        let place = |preset: &str| arguments.out.join(TableRow::name(preset, seed));
         if !is_basic(paper) {
             let from = place(&format!("basic-{}d", paper.latent));
             spec.train.init_from = Some(std::path::absolute(&from).unwrap_or(from));
         }
         spec.check()?;
-        rows.push(Row { paper, spec, path: place(paper.preset) });
+        rows.push(TableRow { paper, spec, path: place(paper.preset), extras });
     }
     Ok(rows)
 }

@@ -6,12 +6,14 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use hmcvi::config::PAPER_TABLE;
+use hmcvi::run::Lock;
 use hmcvi_record::{AnnealingSettings, Curve, Estimate, ReadError, ReverseQuality, Versioned};
 use hmcvi_report::figure::{Chart, chart};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
-use super::row::{FIRST_SEED, Row, State};
+use super::row::{FIRST_SEED, TableRow};
+use crate::commands::rows::{Row, State};
 use crate::failure::Failure;
 use crate::output::{Outputs, drawing_files};
 
@@ -88,7 +90,7 @@ pub(super) struct Record {
     pub(super) command: Vec<String>,
 }
 
-fn record(row: &Row) -> Record {
+fn record(row: &TableRow) -> Record {
     let directory = row.directory();
     // What the run was made with, which the protocol may not be any more.
     let train = directory.as_ref().and_then(|d| d.spec().ok()).map_or(row.spec.train.clone(), |s| s.train);
@@ -100,12 +102,7 @@ fn record(row: &Row) -> Record {
     let annealing = evaluation.as_ref().and_then(|e| e.annealing.as_ref());
     Record {
         preset: row.paper.preset.into(),
-        state: match row.state() {
-            State::Missing => "missing".into(),
-            State::Training(epochs) => format!("training, {epochs} of {} epochs", row.spec.train.epochs),
-            State::Trained => "trained".into(),
-            State::Evaluated => "evaluated".into(),
-        },
+        state: row.progress(),
         test_bound: evaluation.as_ref().map(|e| (&e.bound).into()),
         nll: sampling.map(|s| (&s.log_likelihood).into()),
         draws: evaluation.as_ref().map_or(0, |e| e.draws),
@@ -135,7 +132,7 @@ fn record(row: &Row) -> Record {
 
 impl Record {
     pub(super) fn title(&self) -> String {
-        Row::name(&self.preset, self.seed)
+        TableRow::name(&self.preset, self.seed)
     }
 
     /// Place in the table, with other seeds behind it.
@@ -178,7 +175,7 @@ impl Versioned for Learnt {
     }
 }
 
-fn curve(row: &Row) -> Option<Vec<(f64, f64)>> {
+fn curve(row: &TableRow) -> Option<Vec<(f64, f64)>> {
     let epochs = row.directory()?.epochs().ok()?;
     let point = |e: &hmcvi_record::Epoch| Some((e.epoch as f64, *e.validation.as_ref()?.get("bound")?));
     let all: Vec<(f64, f64)> = epochs.iter().filter_map(point).collect();
@@ -199,6 +196,7 @@ const LATENT: [usize; 2] = [2, 20];
 
 /// Claims them. A table that can be read makes them this command's own, to be brought up to date.
 pub(super) fn outputs(out: &Path) -> Result<Outputs, Failure> {
+    Lock::check_free(out)?;
     let ours = read::<Table>(&out.join(TABLE))?.is_some();
     let charts = LATENT.iter().flat_map(|latent| drawing_files(&chart_stem(out, *latent)));
     Outputs::claim(charts.chain([TABLE, CURVES, MARKDOWN].map(|name| out.join(name))), ours)
@@ -209,8 +207,10 @@ fn chart_stem(out: &Path, latent: usize) -> PathBuf {
 }
 
 /// What is known of the rows that were asked for; all that is known is written into the folder.
-pub(super) fn collect(rows: &[Row], out: &Path) -> Result<Vec<Record>, Failure> {
+pub(super) fn collect(rows: &[TableRow], out: &Path) -> Result<Vec<Record>, Failure> {
     let (table, curves) = (out.join(TABLE), out.join(CURVES));
+    // Parts that end at the same time write one after the other.
+    let _lock = out.is_dir().then(|| Lock::wait(out)).transpose()?;
     let outputs = outputs(out)?;
     let mut known = read::<Table>(&table)?.unwrap_or_default().rows;
     let mut learnt = read::<Learnt>(&curves)?.unwrap_or_default().curves;
@@ -218,7 +218,7 @@ pub(super) fn collect(rows: &[Row], out: &Path) -> Result<Vec<Record>, Failure> 
         let fresh = record(row);
         let same = known.iter().position(|r| r.title() == fresh.title());
         match same {
-            Some(i) if row.state() != State::Missing => known[i] = fresh,
+            Some(i) if row.state() != State::Missing || fresh.state != "missing" => known[i] = fresh,
             Some(_) => (),
             None => known.push(fresh),
         }

@@ -1,18 +1,32 @@
 //! One row of the table: its protocol, its run directory, and how far it is.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use hmcvi::config::{PaperRow, RunSpec, Schedule, ScheduleKind, preset};
-use hmcvi::eval::{AnnealingOptions, AnnealingStart};
-use hmcvi::run::{DirectoryError, RunDirectory};
+use hmcvi::data::Split;
+use hmcvi::eval::{AnnealingOptions, AnnealingStart, EvaluationOptions, QuadratureOptions};
 use hmcvi_record::Evaluation;
+
+use crate::commands::rows::Row;
+
+/// What evaluations of rows have beside bound and importance sampling.
+#[derive(Clone, Copy)]
+pub(super) struct Extras {
+    /// Images that basic rows and the best ones are annealed on.
+    pub(super) annealed: usize,
+    /// Images whose reverse models are looked at.
+    pub(super) reversed: usize,
+    /// Whether rows of two dimensions are integrated over.
+    pub(super) quadrature: bool,
+}
 
 /// A row and where it is kept.
 #[derive(Clone)]
-pub(super) struct Row {
+pub(super) struct TableRow {
     pub(super) paper: &'static PaperRow,
     pub(super) spec: RunSpec,
     pub(super) path: PathBuf,
+    pub(super) extras: Extras,
 }
 
 /// The seed of the table's rows; others repeat some of them.
@@ -20,19 +34,6 @@ pub(super) const FIRST_SEED: u64 = 1;
 
 /// Rows that are repeated with other seeds.
 pub(super) const REPEATED: [&str; 2] = ["basic-20d", "hmcvi-20"];
-
-/// How far a row is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
-    /// Nothing was done yet.
-    Missing,
-    /// Training is under way: epochs done.
-    Training(u64),
-    /// Training is done.
-    Trained,
-    /// Everything is done.
-    Evaluated,
-}
 
 /// What the paper leaves open, chosen once for each latent size and the same for all its rows: batch size, epochs, and the
 /// learning rate. It stays what it is, as in the paper, and parameters are averaged over the last epochs; it rises first where
@@ -59,76 +60,25 @@ pub(super) fn protocol(paper: &PaperRow) -> RunSpec {
     spec
 }
 
-impl Row {
+impl TableRow {
     /// The row's name, with its seed where that is not the first.
     pub(super) fn name(preset: &str, seed: u64) -> String {
         if seed == FIRST_SEED { preset.into() } else { format!("{preset}-seed-{seed}") }
     }
 
-    /// What the row is called.
-    pub(super) fn title(&self) -> String {
-        Self::name(self.paper.preset, self.spec.seed)
-    }
-
     /// Whether it is a row of the table rather than a repetition of one with another seed.
-    pub(super) fn is_first(&self) -> bool {
+    fn is_first(&self) -> bool {
         self.spec.seed == FIRST_SEED
     }
 
     /// Whether it is trained without HMC steps.
-    pub(super) fn is_basic(&self) -> bool {
+    fn is_basic(&self) -> bool {
         self.paper.chain.hmc_steps == 0
-    }
-
-    /// What an epoch costs, relative to the basic model: a force and its derivative for every leapfrog step.
-    pub(super) fn cost(&self) -> f64 {
-        1.0 + 3.0 * (self.paper.chain.hmc_steps * self.paper.chain.leapfrog_steps) as f64
-    }
-
-    pub(super) fn directory(&self) -> Option<RunDirectory> {
-        RunDirectory::open(&self.path).ok()
-    }
-
-    /// Checks that its folder is free or holds a run.
-    pub(super) fn check_place(&self) -> Result<(), DirectoryError> {
-        match RunDirectory::open(&self.path) {
-            Ok(directory) => directory.spec().and(directory.info()).map(drop),
-            Err(DirectoryError::NotARun(_)) => RunDirectory::check_free(&self.path, false),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// The evaluation of the trained model, if it was made.
-    pub(super) fn evaluation(&self) -> Option<Evaluation> {
-        let directory = self.directory()?;
-        let (summary, evaluation) = (directory.summary().ok()?, directory.evaluation().ok().flatten()?);
-        let current = summary.best_epoch == evaluation.epoch && evaluation.split == "test";
-        (current && evaluation.importance_sampling.is_some()).then_some(evaluation)
-    }
-
-    pub(super) fn state(&self) -> State {
-        let Some(directory) = self.directory() else { return State::Missing };
-        match directory.summary() {
-            Ok(summary) if summary.epochs >= self.spec.train.epochs as u64 => match self.evaluation() {
-                Some(_) => State::Evaluated,
-                None => State::Trained,
-            },
-            Ok(summary) => State::Training(summary.epochs),
-            Err(_) => State::Training(0),
-        }
-    }
-
-    /// Whether the basic model that it begins with is trained.
-    pub(super) fn is_ready(&self, rows: &[Row]) -> bool {
-        let same = |r: &&Row| r.paper.latent == self.paper.latent && r.spec.seed == self.spec.seed;
-        let basic = rows.iter().filter(same).find(|r| r.is_basic());
-        let trained = |row: &Row| matches!(row.state(), State::Trained | State::Evaluated);
-        self.is_basic() || basic.is_some_and(trained)
     }
 
     /// How it is annealed. Posteriors in the plane have several modes, of which the encoder may know a wrong one: chains
     /// begin at the prior, and go slowly.
-    pub(super) fn annealing(&self) -> AnnealingOptions {
+    fn annealing(&self) -> AnnealingOptions {
         match self.paper.latent {
             2 => AnnealingOptions {
                 start: AnnealingStart::Prior,
@@ -141,15 +91,55 @@ impl Row {
 
     /// Whether it is to be annealed: basic rows, and of each latent size the row with the best likelihood, once all
     /// are evaluated.
-    pub(super) fn is_annealed(&self, rows: &[Row]) -> bool {
-        if !self.is_first() || self.is_basic() {
-            return self.is_first();
+    fn is_annealed(&self, rows: &[TableRow]) -> bool {
+        if self.extras.annealed == 0 || !self.is_first() || self.is_basic() {
+            return self.extras.annealed > 0 && self.is_first();
         }
-        let likelihood = |row: &Row| Some(row.evaluation()?.importance_sampling?.log_likelihood.mean);
-        let rivals: Vec<&Row> =
+        let likelihood = |row: &TableRow| Some(row.evaluation()?.importance_sampling?.log_likelihood.mean);
+        let rivals: Vec<&TableRow> =
             rows.iter().filter(|r| r.is_first() && r.paper.latent == self.paper.latent).collect();
         let all: Option<Vec<f64>> = rivals.iter().map(|r| likelihood(r)).collect();
         let best = |all: Vec<f64>| likelihood(self).is_some_and(|own| all.iter().all(|other| own >= *other));
         all.is_some_and(best)
+    }
+}
+
+impl Row for TableRow {
+    fn title(&self) -> String {
+        Self::name(self.paper.preset, self.spec.seed)
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn spec(&self) -> &RunSpec {
+        &self.spec
+    }
+
+    fn split(&self) -> Split {
+        Split::Test
+    }
+
+    /// HMCVI rows begin with the basic model of their size and seed.
+    fn begins_with(&self, other: &Self) -> bool {
+        let same = other.paper.latent == self.paper.latent && other.spec.seed == self.spec.seed;
+        same && other.is_basic() && !self.is_basic()
+    }
+
+    fn options(&self, rows: &[Self]) -> EvaluationOptions {
+        let annealed = self.is_annealed(rows).then(|| (self.annealing(), self.extras.annealed));
+        let plane = self.extras.quadrature && self.paper.latent == 2;
+        EvaluationOptions {
+            quadrature: plane.then(QuadratureOptions::default),
+            annealing: annealed,
+            bidirectional: annealed,
+            reverse: if self.is_basic() { 0 } else { self.extras.reversed },
+            ..EvaluationOptions::new(&self.spec)
+        }
+    }
+
+    fn lacks(&self, evaluation: &Evaluation, rows: &[Self]) -> bool {
+        evaluation.annealing.is_none() && self.is_annealed(rows)
     }
 }

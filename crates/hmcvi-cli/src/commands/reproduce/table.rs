@@ -8,12 +8,12 @@ use hmcvi_record::Estimate;
 use hmcvi_report::{Align, Table};
 
 use super::record::{Nats, Record, collect};
-use super::row::{FIRST_SEED, REPEATED, Row};
+use super::row::{FIRST_SEED, REPEATED, TableRow};
 use crate::Context;
 use crate::failure::Failure;
 
 /// Prints the table, and writes what is known of it.
-pub(super) fn write(context: &Context, rows: &[Row], out: &Path) -> Result<(), Failure> {
+pub(super) fn write(context: &Context, rows: &[TableRow], out: &Path) -> Result<(), Failure> {
     let records = collect(rows, out)?;
     if context.terminal.json {
         return context.terminal.print_json(&records);

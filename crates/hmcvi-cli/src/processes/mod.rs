@@ -1,0 +1,192 @@
+//! Work together with the other processes that `mpirun` or `srun` started: share rows out, speak with one voice, and
+//! refuse what they would do differently.
+
+#[cfg(feature = "mpi")]
+mod mpi;
+
+use std::sync::Arc;
+
+use hmcvi::device::{Device, Ranks};
+use serde::Serialize;
+
+use crate::arguments::{Command, Machine};
+use crate::failure::Failure;
+use crate::settings::open_device;
+use crate::terminal::Terminal;
+
+/// This process and those that it works with.
+#[derive(Default)]
+pub(crate) struct Processes {
+    #[cfg(feature = "mpi")]
+    joined: Option<mpi::Joined>,
+}
+
+/// Where the time of processes goes that work together.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(crate) struct Exchange {
+    /// Times that sums or rows were handed out.
+    pub(crate) calls: u64,
+    /// Bytes that each process had in the end.
+    pub(crate) bytes: u64,
+    /// Seconds until the slowest process was there.
+    pub(crate) waiting: f64,
+    /// Seconds that the bytes travelled.
+    pub(crate) transfer: f64,
+}
+
+/// Variables in which starters of processes say how many there are.
+const COUNTS: [&str; 2] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"];
+
+/// How many processes were started together, as far as the environment says it.
+fn started() -> usize {
+    let count = |name| std::env::var(name).ok()?.parse::<usize>().ok();
+    COUNTS.into_iter().find_map(count).unwrap_or(1)
+}
+
+/// Whether a command knows how to share its work.
+fn is_shared(command: &Command) -> bool {
+    use Command::{Bench, Eval, Reproduce, Resume, Sweep, Train};
+    matches!(command, Train(_) | Resume(_) | Eval(_) | Bench(_) | Reproduce(_) | Sweep(_))
+}
+
+impl Processes {
+    /// Joins the others, if there are any. They have to run the same program with the same arguments.
+    #[cfg(feature = "mpi")]
+    pub(crate) fn join(terminal: &Arc<Terminal>, command: &Command) -> Result<Self, Failure> {
+        if started() < 2 {
+            return Ok(Processes::default());
+        }
+        let joined = mpi::Joined::new(terminal.clone())?;
+        let processes = Processes { joined: Some(joined) };
+        processes.check_same()?;
+        if is_shared(command) { Ok(processes) } else { Err(alone()) }
+    }
+
+    /// Refuses to do the same thing several times over.
+    #[cfg(not(feature = "mpi"))]
+    pub(crate) fn join(_: &Arc<Terminal>, command: &Command) -> Result<Self, Failure> {
+        match started() {
+            0 | 1 => Ok(Processes::default()),
+            _ if !is_shared(command) => Err(alone()),
+            n => Err(Failure::Usage(format!("{n} processes were started together, but this build has no MPI")).then(
+                "build it with `cargo install --path crates/hmcvi-cli --features mpi` (see docs/clusters.md), or start \
+                 one process",
+            )),
+        }
+    }
+
+    /// The others, where there are some.
+    pub(crate) fn ranks(&self) -> Option<Arc<dyn Ranks>> {
+        #[cfg(feature = "mpi")]
+        return self.joined.as_ref().map(mpi::Joined::ranks);
+        #[cfg(not(feature = "mpi"))]
+        None
+    }
+
+    /// Whether this process speaks and writes for all.
+    pub(crate) fn leads(&self) -> bool {
+        self.ranks().is_none_or(|ranks| ranks.rank() == 0)
+    }
+
+    /// The device that was asked for; all processes together are one.
+    pub(crate) fn device(&self, machine: &Machine) -> Result<Device, Failure> {
+        let Some(ranks) = self.ranks() else { return open_device(machine) };
+        if machine.device != crate::arguments::DeviceName::Cpu {
+            let text = "`--device cuda` cannot be shared out among processes";
+            return Err(Failure::Usage(text.into())
+                .then("use `--device cpu`, or one process for each GPU with `--part`"));
+        }
+        let threads = if machine.threads == 0 { self.cores() } else { machine.threads };
+        Ok(Device::cpu(threads).among(ranks))
+    }
+
+    /// The device for work of this process alone.
+    pub(crate) fn own_device(&self, machine: &Machine) -> Result<Device, Failure> {
+        match (self.ranks(), machine.threads) {
+            (Some(_), 0) => open_device(&Machine { threads: self.cores(), ..*machine }),
+            _ => open_device(machine),
+        }
+    }
+
+    /// Whether any process says so.
+    pub(crate) fn any(&self, flag: bool) -> bool {
+        self.ranks().map_or(flag, |ranks| ranks.any(flag))
+    }
+
+    /// Waits until all processes are here.
+    pub(crate) fn meet(&self) {
+        self.any(false);
+    }
+
+    /// A number as the first process has it.
+    pub(crate) fn number_of_first(&self, number: usize) -> usize {
+        let bytes = self.ranks().map(|ranks| ranks.of_first((number as u64).to_le_bytes().to_vec()));
+        bytes
+            .and_then(|bytes| bytes.try_into().ok())
+            .map_or(number, |bytes| u64::from_le_bytes(bytes) as usize)
+    }
+
+    /// Cores for this process: those of the machine, divided among its processes.
+    fn cores(&self) -> usize {
+        #[cfg(feature = "mpi")]
+        let here = self.joined.as_ref().map_or(1, mpi::Joined::processes_here);
+        #[cfg(not(feature = "mpi"))]
+        let here = 1;
+        (std::thread::available_parallelism().map_or(1, |n| n.get()) / here).max(1)
+    }
+
+    /// Measures from now on where the time goes; answers what was measured since it was last asked.
+    pub(crate) fn measure(&self) -> Option<Exchange> {
+        #[cfg(feature = "mpi")]
+        return self.joined.as_ref().map(mpi::Joined::measure);
+        #[cfg(not(feature = "mpi"))]
+        None
+    }
+
+    /// Ends all processes, because this one cannot go on.
+    pub(crate) fn give_up(&self, code: u8) {
+        #[cfg(feature = "mpi")]
+        if let Some(joined) = &self.joined {
+            joined.abort(code);
+        }
+        #[cfg(not(feature = "mpi"))]
+        let _ = code;
+    }
+
+    /// Lets the first process speak first: mostly, all have the same to say.
+    pub(crate) fn let_the_first_speak(&self) {
+        if !self.leads() {
+            std::thread::sleep(std::time::Duration::from_secs(1));
+        }
+    }
+
+    #[cfg(feature = "mpi")]
+    fn check_same(&self) -> Result<(), Failure> {
+        let Some(ranks) = self.ranks() else { return Ok(()) };
+        let program = std::env::current_exe().ok().and_then(|path| hmcvi::run::initial_sha256(&path));
+        let arguments: Vec<String> = std::env::args().skip(1).collect();
+        for (what, own) in [
+            ("version", env!("CARGO_PKG_VERSION").to_owned()),
+            ("program", program.unwrap_or_default()),
+            ("command line", arguments.join(" ")),
+        ] {
+            let all = ranks.of_all(own.as_bytes());
+            if let Some(rank) = all.iter().position(|other| *other != all[0]) {
+                let [first, its] = [0, rank].map(|rank| String::from_utf8_lossy(&all[rank]).into_owned());
+                let text =
+                    format!("process {rank} has another {what} than process 0: `{its}`, not `{first}`");
+                return Err(
+                    Failure::Usage(text).then("start the same program with the same arguments everywhere")
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+fn alone() -> Failure {
+    Failure::Usage(format!("{} processes were started together, but this command works alone", started()))
+        .then(
+            "start one process: `train`, `resume`, `eval`, `bench`, `reproduce` and `sweep` share their work",
+        )
+}
