@@ -143,9 +143,9 @@ fn what_cannot_be_fitted_is_refused_by_name_and_leaves_nothing() {
 #[test]
 fn evidence_is_bracketed_and_draws_are_chosen_by_their_weights() {
     let sandbox = Sandbox::new();
-    let arguments =
-        ["regression", "--method", "gaussian", "--evidence", "--resample", "--draws", "1000", "--out", "fit"];
+    let arguments = ["regression", "--method", "gaussian", "--evidence", "--draws", "1000", "--out", "fit"];
     let found = fit(&sandbox, &arguments);
+    assert_eq!(found["resampled"], true, "k-hat allows it: {found}");
     let side = |side: &str| found["evidence"][side]["mean"].as_f64().expect("a number");
     // The posterior is nearly Gaussian, so that both sides are close to importance sampling.
     for mean in [side("lower"), side("upper")] {
@@ -156,6 +156,12 @@ fn evidence_is_bracketed_and_draws_are_chosen_by_their_weights() {
     let weight = |row: &&str| row.split(',').nth(1).expect("a weight").to_owned();
     assert_eq!(rows.len(), 1000);
     assert!(rows.iter().all(|row| weight(row) == weight(&rows[0])), "chosen draws have equal weights");
+    let said =
+        sandbox.succeed(&["fit", "fit/fit.toml", "--resample=never", "--draws", "900", "--out", "plain"]);
+    assert!(said.contains("900 independent draws") && said.contains("by annealing"), "{said}");
+    let plain = fs::read_to_string(sandbox.path().join("plain/draws-1.csv")).expect("draws");
+    let plain: Vec<&str> = plain.lines().filter(|line| line.starts_with('-')).collect();
+    assert_ne!(weight(&plain[0]), weight(&plain[1]), "these have weights of their own");
     let saved = sandbox.path().join("fit/fitted/fit.json");
     assert!(saved.exists(), "the library can take it up again");
     sandbox.succeed(&[

@@ -24,8 +24,9 @@ const COMMANDS: [(&str, &[&str]); 9] = [
     ("sweep", &["seeds.toml", "--data", "embedded", "--out", "mine"]),
 ];
 
-/// Commands with `--out` that have a test of their own below: one takes minutes, the other needs a network.
-const APART: [&str; 2] = ["quickstart", "data fetch"];
+/// Commands with `--out` that have a test of their own: below, where one takes minutes and the other needs a network, and
+/// in `posteriors.rs`.
+const APART: [&str; 3] = ["quickstart", "data fetch", "reproduce posteriors"];
 
 fn words(sandbox: &Sandbox, (command, arguments): (&str, &[&str])) -> Vec<String> {
     let run = sandbox.path().join("run").display().to_string();

@@ -1,7 +1,7 @@
 //! Compare draws of a fit with those of chains, number by number, with the errors of both.
 
 use hmcvi::bayes::Draws;
-use hmcvi::eval::wasserstein;
+use hmcvi::eval::{wasserstein, wasserstein_by_chance};
 use hmcvi::hmc::diagnostics;
 use serde::{Deserialize, Serialize};
 
@@ -97,7 +97,7 @@ fn of_element(name: &str, x: Vec<f64>, chains: &[Vec<f64>], limits: &Limits) -> 
     let theirs = 0.5 * squares.mcse_mean * scale * scale;
     let sd = Offset { value: ratio - 1.0, error: ratio * own.hypot(theirs) };
     let draws = (1.0 / n + 1.0 / found.ess_mean.min(all.len() as f64)).sqrt();
-    let noise = chance(&all) * draws * scale;
+    let noise = wasserstein_by_chance(&all) * draws * scale;
     let wasserstein = Offset { value: wasserstein(x, all) * scale, error: noise };
     let verdicts = [
         verdict(mean.value.abs(), mean.error, limits.mean),
@@ -175,19 +175,6 @@ fn moments(x: &[f64]) -> Option<Moments> {
     (x.len() > 1 && sd.is_finite()).then_some(Moments { mean, sd, kurtosis })
 }
 
-/// The mean 1-Wasserstein distance of samples of one distribution, times the square root of their size:
-/// `√(2/π) ∫ √(F (1 - F)) dx`, the mean of the limiting Brownian bridge.
-fn chance(x: &[f64]) -> f64 {
-    let mut sorted = x.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let n = sorted.len() as f64;
-    let part = |(i, pair): (usize, &[f64])| {
-        let below = (i + 1) as f64 / n;
-        (below * (1.0 - below)).sqrt() * (pair[1] - pair[0])
-    };
-    (2.0 / std::f64::consts::PI).sqrt() * sorted.windows(2).enumerate().map(part).sum::<f64>()
-}
-
 #[cfg(test)]
 mod tests {
     use hmcvi_graph::random::{Key, normal};
@@ -226,13 +213,5 @@ mod tests {
             of_element("L[1,1]", vec![value; 10], &chains, &Limits::default()).expect("a comparison").verdict
         };
         assert_eq!((of(1.0), of(1.5)), (Verdict::Agrees, Verdict::Differs));
-    }
-
-    #[test]
-    fn chance_is_that_of_a_uniform_distribution() {
-        // √(2/π) ∫ √(x (1 - x)) dx = √(2/π) π/8
-        let x: Vec<f64> = (0..10_000).map(|i| f64::from(i) / 10_000.0).collect();
-        let expected = (2.0 / std::f64::consts::PI).sqrt() * std::f64::consts::PI / 8.0;
-        assert!((chance(&x) - expected).abs() < 1e-3, "{}", chance(&x));
     }
 }

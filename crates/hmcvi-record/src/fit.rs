@@ -58,9 +58,9 @@ pub struct FitRecord {
     pub bound: Option<f64>,
     /// Its standard error.
     pub bound_standard_error: Option<f64>,
-    /// The log evidence by importance sampling.
+    /// The log evidence: between annealing from both sides where that was asked for and agrees, else by importance sampling.
     pub log_evidence: Option<f64>,
-    /// Its standard error, where the weights have one.
+    /// Its standard error, where it has one.
     pub log_evidence_standard_error: Option<f64>,
     /// Shape of the tail of the importance weights: above 0.7 they are not to be trusted.
     pub k_hat: Option<f64>,
@@ -74,6 +74,10 @@ pub struct FitRecord {
     pub chains: u64,
     /// Draws of all of them.
     pub draws: u64,
+    /// Whether draws were chosen in proportion to their importance weights; they then have the same weight, and some come
+    /// more than once.
+    #[serde(default)]
+    pub resampled: bool,
     /// Every number of the model.
     pub parameters: Vec<FitRow>,
     /// What a fit went through.
@@ -157,6 +161,9 @@ pub struct FitEvidence {
     pub lower: Estimate,
     /// By annealing from draws of the posterior: an upper bound in expectation, as far as these are exact.
     pub upper: Estimate,
+    /// By importance sampling with the draws of the fit: what it is without annealing.
+    #[serde(default)]
+    pub importance: Option<Estimate>,
     /// What both agree on.
     pub between: Option<Estimate>,
     /// Whose draws of the posterior these are: `nuts` or `long-chain`.

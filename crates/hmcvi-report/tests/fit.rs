@@ -37,6 +37,7 @@ fn fit(name: &str, method: FitMethod, shift: f64) -> FitData {
         seconds: 1.0,
         divergences: 0,
         chains: 1,
+        resampled: false,
         draws: DRAWS as u64,
         parameters: Vec::new(),
         stages: Vec::new(),

@@ -35,6 +35,12 @@ pub(super) fn worst_first(fits: &[FitData], all: &[Series<'_>]) -> (Vec<String>,
             let rule = ["has the smallest effective sample size", "have the smallest effective sample sizes"];
             (Box::new(|name| missing_draws(&fits[0], name)), rule)
         }
+        _ if fits[0].record.resampled
+            && let Some(gaussian) = all.iter().find(|s| s.name == GAUSSIAN) =>
+        {
+            let rule = ["is furthest from the Gaussian", "are furthest from the Gaussian"];
+            (Box::new(|name| apart(first, gaussian, name)), rule)
+        }
         _ => {
             let rule = ["is moved most by importance weights", "are moved most by importance weights"];
             (Box::new(|name| moved_by_weights(first, name)), rule)

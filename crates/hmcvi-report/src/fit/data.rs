@@ -37,13 +37,14 @@ impl Series<'_> {
     }
 }
 
-/// The Gaussian that a chain begins with, which is learnt together with it.
-pub(super) const GAUSSIAN: &str = "Gaussian at its start";
+/// The Gaussian alone: what a chain begins with, and what weights choose from.
+pub(super) const GAUSSIAN: &str = "Gaussian alone";
 
 /// Whose draws there are: of one fit those of its Gaussian, its own, and those of NUTS; of several their own.
 pub(super) fn series(fits: &[FitData]) -> Vec<Series<'_>> {
     let own = |fit: &FitData| match fit.record.method {
         FitMethod::Hmcvi => "after HMC steps".to_string(),
+        FitMethod::Gaussian if fit.record.resampled => "Gaussian, weighted".into(),
         FitMethod::Gaussian => "Gaussian".into(),
         FitMethod::Nuts => "NUTS".into(),
     };

@@ -14,6 +14,8 @@ use crate::words::{counted, fixed, grouped, with_error};
 const BFMI: f64 = 0.3;
 /// Points of a trace, of 50 updates each, that its end is the mean of.
 const LAST: usize = 6;
+/// Standard errors beyond which estimates differ.
+const ERRORS: f64 = 4.0;
 /// A rise of the bound that is worth the HMC steps, in nats.
 const GAIN: f64 = 0.01;
 
@@ -190,7 +192,17 @@ fn bracket(record: &FitRecord, again: &dyn Fn(&str) -> String) -> Option<Finding
         side(&evidence.lower),
         side(&evidence.upper)
     );
+    let missed = evidence.importance.as_ref().map_or(0.0, |importance| {
+        let error = importance.standard_error.hypot(evidence.lower.standard_error);
+        evidence.lower.mean - importance.mean - ERRORS * error
+    });
     Some(match evidence.is_bracket {
+        true if missed > GAIN => remark(
+            "evidence",
+            format!("{found}; importance sampling is below both"),
+            "importance weights miss a part of the posterior: the log evidence is that of annealing",
+            again("--evidence --method hmcvi"),
+        ),
         true => good(
             "evidence",
             found,

@@ -16,7 +16,7 @@ pub use diagnose::diagnose_fit;
 pub use differences::differences;
 pub use report::{compare_fits, fit_report};
 pub use text::fit_text;
-pub(crate) use text::plain_facts;
+pub(crate) use text::{annealed, plain_facts};
 pub use trust::{Trust, trust};
 
 #[cfg(test)]
@@ -61,6 +61,7 @@ mod tests {
             seconds: 3.0,
             divergences: 0,
             chains: 1,
+            resampled: false,
             draws: 4000,
             parameters: vec![row],
             stages: vec![stage("gaussian", -32.0), stage("chain", -31.4)],

@@ -1,6 +1,6 @@
 //! Show what a fit has found as a table for a terminal.
 
-use hmcvi_record::{Estimate, FitMethod, FitRecord, FitRow, FitStage};
+use hmcvi_record::{Estimate, FitEvidence, FitMethod, FitRecord, FitRow, FitStage};
 
 use super::trust::trust;
 use crate::table::{Align, Table};
@@ -26,6 +26,9 @@ pub(super) fn subject(record: &FitRecord) -> String {
     let draws = match record.method {
         FitMethod::Nuts => {
             format!("{} of {}", counted(record.draws, "draw"), counted(record.chains, "chain"))
+        }
+        _ if record.resampled => {
+            format!("{} that were chosen by their importance weights", counted(record.draws, "draw"))
         }
         _ => counted(record.draws, "independent draw"),
     };
@@ -89,12 +92,14 @@ pub(crate) fn plain_facts(record: &FitRecord) -> Vec<(&'static str, String)> {
     let bound = within(record.bound, record.bound_standard_error);
     add("bound", bound.map(|text| format!("{text}, a lower bound on the log evidence")));
     let evidence = within(record.log_evidence, record.log_evidence_standard_error);
-    add("log evidence", evidence.map(|text| format!("{text}, by importance sampling")));
-    let sides = record.evidence.as_ref().map(|e| {
-        let side = |e: &Estimate| plain(with_error(e.mean, e.standard_error, 3));
-        format!("{} nats from below, {} from above", side(&e.lower), side(&e.upper))
-    });
-    add("annealing", sides);
+    let by = if annealed(record) { "annealing" } else { "importance sampling" };
+    add("log evidence", evidence.map(|text| format!("{text}, by {by}")));
+    let side = |e: &Estimate| plain(with_error(e.mean, e.standard_error, 3));
+    let sides =
+        |e: &FitEvidence| format!("{} nats from below, {} from above", side(&e.lower), side(&e.upper));
+    add("annealing", record.evidence.as_ref().map(sides));
+    let importance = record.evidence.as_ref().and_then(|e| e.importance.as_ref());
+    add("importance", importance.map(|e| format!("{} nats by importance sampling", side(e))));
     let (_, meaning) = trust(record);
     match record.method {
         FitMethod::Nuts => add("verdict", Some(meaning.into())),
@@ -111,6 +116,11 @@ pub(crate) fn plain_facts(record: &FitRecord) -> Vec<(&'static str, String)> {
     add("stopped", (!stages.is_empty()).then(|| stages.join("; ")));
     add("seconds", Some(format!("{:.1}", record.seconds)));
     all
+}
+
+/// Whether the log evidence is by annealing from both sides.
+pub(crate) fn annealed(record: &FitRecord) -> bool {
+    record.evidence.as_ref().is_some_and(|e| e.is_bracket && e.between.is_some())
 }
 
 /// Why a stage ended.

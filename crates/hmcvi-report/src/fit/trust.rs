@@ -34,15 +34,19 @@ pub fn trust(record: &FitRecord) -> (Trust, &'static str) {
     }
     match record.method {
         FitMethod::Nuts => of_chains(record),
-        FitMethod::Hmcvi | FitMethod::Gaussian => of_weights(record.k_hat, record.draws),
+        FitMethod::Hmcvi | FitMethod::Gaussian => of_weights(record),
     }
 }
 
-fn of_weights(k_hat: Option<f64>, draws: u64) -> (Trust, &'static str) {
+fn of_weights(record: &FitRecord) -> (Trust, &'static str) {
     // Fewer draws have to be better ones.
-    let limit = (1.0 - 1.0 / (draws.max(2) as f64).log10()).min(HIGH_K_HAT);
-    match k_hat {
+    let limit = (1.0 - 1.0 / (record.draws.max(2) as f64).log10()).min(HIGH_K_HAT);
+    match record.k_hat {
         None => (Trust::Unknown, "there are too few draws to tell"),
+        Some(k) if k < GOOD_K_HAT && k <= limit && record.resampled => (
+            Trust::Good,
+            "importance weights have a finite variance: draws, which were chosen by them, and the log evidence hold",
+        ),
         Some(k) if k < GOOD_K_HAT && k <= limit => (
             Trust::Good,
             "importance weights have a finite variance: draws are close to the posterior, and the log evidence holds",
@@ -50,9 +54,15 @@ fn of_weights(k_hat: Option<f64>, draws: u64) -> (Trust, &'static str) {
         Some(k) if k <= HIGH_K_HAT && k > limit => {
             (Trust::Fair, "importance weights need more draws than these for averages that can be trusted")
         }
+        Some(k) if k <= HIGH_K_HAT && record.resampled => (
+            Trust::Fair,
+            "importance weights may have no finite variance: draws, which were chosen by them, miss little of the posterior, \
+             but the log evidence by them may be too low by a few tenths of a nat",
+        ),
         Some(k) if k <= HIGH_K_HAT => (
             Trust::Fair,
-            "importance weights still average well: the log evidence is usable, and draws miss little of the posterior",
+            "importance weights may have no finite variance: draws miss a part of the posterior, and the log evidence may be \
+             too low by a few tenths of a nat",
         ),
         Some(_) => (
             Trust::Bad,

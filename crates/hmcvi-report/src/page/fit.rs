@@ -10,7 +10,7 @@ use super::reproduce::shell;
 use super::table::{hint, table};
 use super::{Made, Part, document, typed};
 use crate::figure::pairs;
-use crate::fit::plain_facts;
+use crate::fit::{annealed, plain_facts};
 use crate::words::{counted, date, duration, fixed, grouped, number};
 
 /// Rows of a table of numbers; all are in the record.
@@ -64,13 +64,10 @@ fn cards(run: &FitRunReport) -> Vec<Card> {
     };
     if let Some(evidence) = record.log_evidence {
         let sides = record.evidence.as_ref().map_or(String::new(), |e| {
-            format!(
-                "; annealing: {} from below, {} from above",
-                fixed(e.lower.mean, 2),
-                fixed(e.upper.mean, 2)
-            )
+            format!("; {} from below, {} from above", fixed(e.lower.mean, 2), fixed(e.upper.mean, 2))
         });
-        let note = format!("{}, by importance sampling{sides}", error(record.log_evidence_standard_error));
+        let by = if annealed(record) { "annealing" } else { "importance sampling" };
+        let note = format!("{}, by {by}{sides}", error(record.log_evidence_standard_error));
         add("Log evidence", fixed(evidence, 2), "nats", note);
     }
     if let Some(bound) = record.bound {
@@ -82,9 +79,12 @@ fn cards(run: &FitRunReport) -> Vec<Card> {
     }
     let chains = match record.method {
         FitMethod::Nuts => format!("of {}", counted(record.chains, "chain")),
-        _ => record.effective_sample_size.map_or("independent".into(), |n| {
-            format!("independent; weighted ones are worth {}", grouped(n as u64))
-        }),
+        _ => {
+            let how = if record.resampled { "chosen by their importance weights" } else { "independent" };
+            record
+                .effective_sample_size
+                .map_or(how.into(), |n| format!("{how}; weighted ones are worth {}", grouped(n as u64)))
+        }
     };
     add("Draws", grouped(record.draws), "", chains);
     let divergences = counted(record.divergences, "divergence");
@@ -110,7 +110,7 @@ fn card(run: &FitRunReport) -> Card {
 
 fn parts(report: &FitReport) -> Vec<Part> {
     let lead = "Each histogram has the draws of one number by all methods that there are; the closer to NUTS, the better. \
-                The Gaussian at the start of a chain is learnt together with it.";
+                The Gaussian alone is what a chain begins with.";
     let all: Vec<Part> = vec![
         ("posterior", "Posterior", format!("{lead} {}", report.shown), of_section(&report.figures, Section::Posterior)),
         ("pair", "A pair", report.pair.as_ref().map_or(String::new(), |p| p.rule.clone()), pair(report.pair.as_ref())),

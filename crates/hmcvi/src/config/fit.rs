@@ -27,8 +27,9 @@ pub struct FitSpec {
     pub check: bool,
     /// Whether the log evidence is bracketed by annealing from both sides.
     pub evidence: bool,
-    /// Whether draws are chosen in proportion to their importance weights: those of the posterior, as far as k-hat allows.
-    pub resample: bool,
+    /// Whether draws are chosen in proportion to their importance weights, which makes them draws of the posterior as far
+    /// as k-hat allows: `auto`: where k-hat allows it; `always`; `never`.
+    pub resample: Resample,
     /// Seed of all random numbers.
     pub seed: u64,
     /// Draws to keep, of all chains together.
@@ -52,7 +53,7 @@ impl Default for FitSpec {
             method: FitMethod::Hmcvi,
             check: false,
             evidence: false,
-            resample: false,
+            resample: Resample::Auto,
             seed: 1,
             draws: 4000,
             gaussian: GaussianSettings::default(),
@@ -61,6 +62,20 @@ impl Default for FitSpec {
             nuts: NutsSettings::default(),
         }
     }
+}
+
+/// When draws are chosen in proportion to their importance weights.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Resample {
+    /// Where k-hat allows it.
+    #[default]
+    Auto,
+    /// In any case.
+    Always,
+    /// Not at all: draws are those of the approximation.
+    Never,
 }
 
 /// The covariance of a Gaussian.

@@ -17,7 +17,7 @@ mod spec;
 mod train;
 
 pub use error::ConfigError;
-pub use fit::{CovarianceKind, FitSpec, GaussianSettings, LearningSettings, NutsSettings};
+pub use fit::{CovarianceKind, FitSpec, GaussianSettings, LearningSettings, NutsSettings, Resample};
 pub use presets::{PAPER_TABLE, PaperRow, preset};
 pub use schedule::{Schedule, ScheduleKind};
 pub use spec::{DataSettings, EvalSettings, RunSpec};

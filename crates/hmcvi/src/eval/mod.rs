@@ -31,7 +31,9 @@ pub use evaluate::{
     evaluate_problem, finite_estimate,
 };
 pub use importance::{ImportanceSampler, Proposal};
-pub use posterior::{Distance, PosteriorOptions, PosteriorSampler, Reference, wasserstein};
+pub use posterior::{
+    Distance, PosteriorOptions, PosteriorSampler, Reference, wasserstein, wasserstein_by_chance,
+};
 pub use quadrature::{Integral, Quadrature, QuadratureOptions};
 pub use reverse::{ReverseFit, ReverseFitter};
 pub use smoothing::{Reliability, SmoothedWeights, k_hat_limit};

@@ -34,10 +34,8 @@ pub(super) fn check(
     if checked.warm.stopped || checked.cold.as_ref().is_none_or(|cold| cold.stopped) {
         return Ok(None);
     }
-    let checked = match spec.resample {
-        true => Check { elements: compare(draws, &checked.warm, &how.limits), ..checked },
-        false => checked,
-    };
+    // The check makes draws of its own, which were not chosen by their weights.
+    let checked = Check { elements: compare(draws, &checked.warm, &how.limits), ..checked };
     let chains = chains(fitted.model(), &checked.warm)?;
     let record = FitCheck {
         seconds: checked.warm.seconds + checked.cold.as_ref().map_or(0.0, |cold| cold.seconds),
@@ -92,6 +90,7 @@ fn record(found: &Evidence) -> FitEvidence {
         standard_error: side.standard_error,
     };
     FitEvidence {
+        importance: Some(side(&found.importance)),
         lower: side(&found.lower),
         upper: side(&found.upper),
         between: found.between,

@@ -2,7 +2,7 @@
 
 use hmcvi::bayes::fit::{FullGaussian, Learning, Stopped};
 use hmcvi::bayes::{Bound, Draws, FitError, Fitted};
-use hmcvi::config::FitSpec;
+use hmcvi::config::{FitSpec, Resample};
 use hmcvi_nuts::{Nuts, Sampled, Start};
 use hmcvi_record::{DrawTable, FitMethod, FitStage, SamplerFacts};
 
@@ -24,12 +24,15 @@ pub(super) fn infer(context: &Context, spec: &FitSpec, chosen: &Chosen) -> Resul
 fn fit(context: &Context, spec: &FitSpec, bound: &Bound) -> Result<Outcome, Failure> {
     let (fitted, stages) = fitted(context, spec, bound)?;
     let draws = fitted.draws(spec.draws, spec.seed)?;
-    let chosen = spec.resample.then(|| draws.resampled(spec.draws, spec.seed));
-    let shown = chosen.as_ref().unwrap_or(&draws);
-    let gaussian = match spec.method {
-        FitMethod::Hmcvi => Some(of_gaussian(bound, &fitted.gaussian(), spec)?),
-        _ => None,
+    let chosen = match spec.resample {
+        Resample::Auto => draws.of_posterior(spec.draws, spec.seed),
+        Resample::Always => Some(draws.resampled(spec.draws, spec.seed)),
+        Resample::Never => None,
     };
+    let shown = chosen.as_ref().unwrap_or(&draws);
+    // What is shown beside draws that are no more those of the Gaussian.
+    let apart = spec.method == FitMethod::Hmcvi || chosen.is_some();
+    let gaussian = apart.then(|| of_gaussian(bound, &fitted.gaussian(), spec)).transpose()?;
     let goes_on = || !context.interrupt.requested();
     let checked = match spec.check && goes_on() {
         true => evidence::check(context, spec, &fitted, shown)?,
@@ -52,7 +55,12 @@ fn fit(context: &Context, spec: &FitSpec, bound: &Bound) -> Result<Outcome, Fail
         nuts: nuts.unwrap_or_default(),
         check,
         evidence,
-        found: Found::Fit { parameters: shown.summary(), draws, fitted: Box::new(fitted) },
+        found: Found::Fit {
+            parameters: shown.summary(),
+            resampled: chosen.is_some(),
+            draws,
+            fitted: Box::new(fitted),
+        },
     })
 }
 

@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Args, ValueEnum};
-use hmcvi::config::{ConfigError, CovarianceKind, FitSpec};
+use hmcvi::config::{ConfigError, CovarianceKind, FitSpec, Resample};
 use hmcvi::run::FitDirectory;
-use hmcvi_record::FitMethod;
+use hmcvi_record::{FitMethod, FitRecord};
 use hmcvi_report::{Trust, fit_text, quoted, trust};
 
+use self::model::Chosen;
 use crate::Context;
 use crate::arguments::MODEL_AND_DATA;
 use crate::failure::Failure;
@@ -37,9 +38,9 @@ pub(crate) struct Arguments {
     /// Bracket the log evidence by annealing from both sides
     #[arg(long)]
     evidence: bool,
-    /// Choose draws in proportion to their importance weights
-    #[arg(long)]
-    resample: bool,
+    /// When to choose draws in proportion to their importance weights [default: auto]
+    #[arg(long, value_enum, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "always")]
+    resample: Option<ResampleName>,
     /// Draws to keep, of all chains together [default: 4000]
     #[arg(long, value_name = "N")]
     draws: Option<usize>,
@@ -89,6 +90,16 @@ enum GaussianName {
     MeanField,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ResampleName {
+    /// Where k-hat allows it
+    Auto,
+    /// In any case
+    Always,
+    /// Not at all: draws are those of the approximation
+    Never,
+}
+
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
     let Some(model) = arguments.model.as_ref().filter(|_| !arguments.list) else {
         return model::list(context);
@@ -104,20 +115,33 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
         in_words(&spec),
         out.display()
     ));
-    let (directory, _lock) = FitDirectory::create(&out, &spec, arguments.force)?;
-    let found = infer::infer(context, &spec, &chosen).and_then(|outcome| {
-        let record = outcome.record(&spec, &chosen, begun());
-        outcome.write(&directory, &spec, &chosen, &record)?;
+    let record = keep(context, &spec, &chosen, &out, arguments.force)?;
+    conclude(context, &out, &record)
+}
+
+/// Makes a fit, and keeps it; one that is there is replaced with `force` only.
+pub(crate) fn make(context: &Context, spec: &FitSpec, out: &Path, force: bool) -> Result<FitRecord, Failure> {
+    keep(context, spec, &model::open(spec)?, out, force)
+}
+
+fn keep(
+    context: &Context,
+    spec: &FitSpec,
+    chosen: &Chosen,
+    out: &Path,
+    force: bool,
+) -> Result<FitRecord, Failure> {
+    let (directory, _lock) = FitDirectory::create(out, spec, force)?;
+    let found = infer::infer(context, spec, chosen).and_then(|outcome| {
+        let record = outcome.record(spec, chosen, begun());
+        outcome.write(&directory, spec, chosen, &record)?;
         Ok(record)
     });
-    match found {
-        Ok(record) => conclude(context, &out, &record),
-        Err(failure) => {
-            // Settings without results are of no use, and would be in the way of the next attempt.
-            directory.abandon();
-            Err(failure)
-        }
+    if found.is_err() {
+        // Settings without results are of no use, and would be in the way of the next attempt.
+        directory.abandon();
     }
+    found
 }
 
 /// The settings that were asked for.
@@ -139,7 +163,13 @@ fn understand(model: &str, arguments: &Arguments) -> Result<FitSpec, Failure> {
     }
     spec.check |= arguments.check;
     spec.evidence |= arguments.evidence;
-    spec.resample |= arguments.resample;
+    if let Some(resample) = arguments.resample {
+        spec.resample = match resample {
+            ResampleName::Auto => Resample::Auto,
+            ResampleName::Always => Resample::Always,
+            ResampleName::Never => Resample::Never,
+        };
+    }
     spec.seed = arguments.seed.unwrap_or(spec.seed);
     spec.draws = arguments.draws.unwrap_or(spec.draws);
     spec.chain.hmc_steps = arguments.hmc_steps.unwrap_or(spec.chain.hmc_steps);
@@ -153,14 +183,14 @@ fn understand(model: &str, arguments: &Arguments) -> Result<FitSpec, Failure> {
         let asked = [
             ("--check", arguments.check),
             ("--evidence", arguments.evidence),
-            ("--resample", arguments.resample),
+            ("--resample", arguments.resample == Some(ResampleName::Always)),
         ];
         if let Some((flag, _)) = asked.into_iter().find(|(_, asked)| *asked) {
             let text = format!("`{flag}` is about a fit; with `--method nuts` there is none");
             return Err(Failure::Usage(text).then("leave it out, or choose `--method hmcvi`"));
         }
         // Settings of a fit that were taken over.
-        (spec.check, spec.evidence, spec.resample) = (false, false, false);
+        (spec.check, spec.evidence, spec.resample) = (false, false, Resample::Auto);
     }
     Ok(spec)
 }
@@ -194,7 +224,7 @@ fn begun() -> u64 {
 }
 
 /// Prints what was found, and says what to do next.
-fn conclude(context: &Context, out: &Path, record: &hmcvi_record::FitRecord) -> Result<(), Failure> {
+fn conclude(context: &Context, out: &Path, record: &FitRecord) -> Result<(), Failure> {
     let place = quoted(&out.display().to_string());
     match context.terminal.json {
         true => context.terminal.print_json(record)?,

@@ -34,8 +34,10 @@ pub(super) enum Found {
     Fit {
         /// Draws with their weights.
         draws: Draws,
-        /// What the draws that are kept say, which may have been chosen from those by their weights.
+        /// What the draws that are kept say.
         parameters: Vec<Row>,
+        /// Whether these were chosen from the others by their weights.
+        resampled: bool,
         fitted: Box<Fitted>,
     },
     Chains(Sampled, SamplerFacts),
@@ -64,6 +66,7 @@ impl Outcome {
             divergences: 0,
             chains: self.chains.len() as u64,
             draws: self.chains.iter().map(|chain| chain.len() as u64).sum(),
+            resampled: false,
             parameters: Vec::new(),
             stages: self.stages.clone(),
             sampler: None,
@@ -71,7 +74,10 @@ impl Outcome {
             evidence: self.evidence.clone(),
         };
         match &self.found {
-            Found::Fit { draws, parameters, .. } => of_fit(&mut record, draws, parameters),
+            Found::Fit { draws, parameters, resampled, .. } => {
+                record.resampled = *resampled;
+                of_fit(&mut record, draws, parameters);
+            }
             Found::Chains(sampled, facts) => of_chains(&mut record, sampled, facts),
         }
         record
@@ -118,6 +124,11 @@ fn of_fit(record: &mut FitRecord, draws: &Draws, parameters: &[Row]) {
     record.log_evidence = finite(weights.log_mean);
     // The relative error of the mean of weights.
     record.log_evidence_standard_error = finite(((n / ess - 1.0).max(0.0) / (n - 1.0).max(1.0)).sqrt());
+    // Where annealing from both sides agrees, it says more than weights that may miss a part of the posterior.
+    if let Some(between) = record.evidence.as_ref().filter(|e| e.is_bracket).and_then(|e| e.between) {
+        record.log_evidence = finite(between.mean);
+        record.log_evidence_standard_error = finite(between.standard_error);
+    }
     record.k_hat = weights.k_hat;
     record.effective_sample_size = finite(ess);
     record.divergences = draws.dropped;

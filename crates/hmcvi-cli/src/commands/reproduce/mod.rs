@@ -1,6 +1,7 @@
-//! Reproduce the paper's table: train what is missing in the right order, evaluate every row, and compare the results
-//! with the published ones. A folder of run directories is all the state there is.
+//! Reproduce tables. That of the paper: train what is missing in the right order, evaluate every row, and compare the
+//! results with the published ones. A folder of run directories is all the state there is.
 
+mod posteriors;
 mod record;
 mod row;
 mod table;
@@ -29,6 +30,14 @@ pub(crate) enum Command {
   hmcvi reproduce table1 --part 3/16 --out /shared/table
   hmcvi reproduce table1 --status")]
     Table1(Arguments),
+    /// Fit posteriors with reference draws or published bounds, and hold the fits against these
+    ///
+    /// Ends with exit code 1 where results are worse than they are to be.
+    #[command(after_help = "Examples:
+  hmcvi reproduce posteriors --models seeds,brownian
+  hmcvi reproduce posteriors --reference posteriordb --minutes 30
+  hmcvi reproduce posteriors --status")]
+    Posteriors(posteriors::Arguments),
 }
 
 /// What was typed.
@@ -77,7 +86,13 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(context: &Context, command: &Command) -> Result<(), Failure> {
-    let Command::Table1(arguments) = command;
+    match command {
+        Command::Table1(arguments) => table1(context, arguments),
+        Command::Posteriors(arguments) => posteriors::run(context, arguments),
+    }
+}
+
+fn table1(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
     record::outputs(&arguments.out)?;
     let mut rows = rows(context, arguments)?;
     let specs: Vec<&RunSpec> = rows.iter().map(Row::spec).collect();

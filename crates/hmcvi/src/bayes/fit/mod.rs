@@ -151,8 +151,12 @@ pub enum FitError {
     PosteriorDraws(String),
 }
 
-/// Batches that match scores at most, and the change of the mean, in standard deviations, at which they end.
+/// Batches that match scores after the last one of which the bound rose by much, and of all of them together.
 const BATCHES: u64 = 60;
+const MOST_BATCHES: u64 = 600;
+/// Batches after which the bound is looked at, and the rise, in nats, that is much.
+const BETWEEN_LOOKS: u64 = 10;
+const MUCH: f64 = 1.0;
 /// Dimensions above which covariances are not matched: each batch would cost more than it tells.
 const MOST_MATCHED: usize = 300;
 /// What bent coordinates have to gain, in nats: they have many parameters, which cost noise.
@@ -236,21 +240,28 @@ impl Bound {
             return Ok(gaussian);
         }
         let mut current = gaussian.clone();
-        for batch in 0..BATCHES {
-            let trust = (rows * d) as f64 / (batch + 1) as f64;
+        // Far away, every batch counts for as much as the first.
+        let mut since = 0;
+        for batch in 0..MOST_BATCHES {
+            let trust = (rows * d) as f64 / (since + 1) as f64;
+            since += 1;
             let Some(next) = matching::step(&mut many, &current, rows, trust, (settings.seed, 1000 + batch))?
             else {
                 break;
             };
             current = next;
             // Noise decides between neighbours; what counts is not to end with a bad one.
-            if batch % 10 == 9 {
+            if (batch + 1) % BETWEEN_LOOKS == 0 {
                 let found = path::bound_of(&mut many, &current, settings.seed, 2000 + batch)?;
+                if found > bound + MUCH {
+                    since = 0;
+                }
                 if found > bound {
                     (bound, gaussian) = (found, current.clone());
                 }
-                let updates = (batch as usize + 1, BATCHES as usize);
-                if !watch(Progress { stage: Stage::Start, updates, bound }) {
+                let updates = (batch as usize + 1, (batch + 1 + BATCHES - since) as usize);
+                let goes_on = watch(Progress { stage: Stage::Start, updates, bound });
+                if !goes_on || since >= BATCHES {
                     break;
                 }
             }

@@ -3,7 +3,7 @@
 use hmcvi_graph::random::{self, Key};
 
 use super::draws::{Draws, Row};
-use crate::eval::SmoothedWeights;
+use crate::eval::{Reliability, SmoothedWeights};
 
 /// Stream of choices, apart from those of programs.
 const STREAM: u16 = u16::MAX - 4;
@@ -31,6 +31,11 @@ impl Draws {
         chosen.log_weights.fill(smoothed.log_mean);
         chosen.errors_of_weights = Some(self.weighted_summary().iter().map(|row| row.mcse).collect());
         chosen
+    }
+
+    /// The same as [`resampled`](Self::resampled), where k-hat says that the weights are good; else nothing.
+    pub fn of_posterior(&self, count: usize, seed: u64) -> Option<Self> {
+        (self.smoothed().reliability() == Reliability::Good).then(|| self.resampled(count, seed))
     }
 }
 

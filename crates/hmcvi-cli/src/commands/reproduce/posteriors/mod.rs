@@ -1,0 +1,129 @@
+//! Fit posteriors that others know the truth about, and set what is found beside it: reference draws of posteriordb, and
+//! published bounds on log evidences. A folder of fits is all the state there is.
+
+mod against;
+mod known;
+mod record;
+mod reference;
+mod row;
+mod table;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use hmcvi_report::quoted;
+
+use self::record::Record;
+use self::row::{Common, Row};
+use crate::Context;
+use crate::commands::fit;
+use crate::failure::Failure;
+
+/// The environment variable that names the folder with reference draws.
+const FOLDER: &str = "HMCVI_POSTERIORDB";
+
+/// What was typed.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Models, such as `eight-schools,seeds` [default: all of the table]
+    #[arg(long, value_delimiter = ',', value_name = "MODEL")]
+    models: Vec<String>,
+    /// Folder with reference draws [default: that of the environment variable HMCVI_POSTERIORDB]
+    #[arg(long, value_name = "DIR")]
+    reference: Option<PathBuf>,
+    /// Draws of every fit
+    #[arg(long, default_value_t = 20_000, value_name = "N")]
+    draws: usize,
+    /// Seed of every fit
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Change settings of every fit, such as `learning.rows=128`; `hmcvi config schema --fit` lists them all
+    #[arg(long = "set", value_name = "KEY=VALUE", num_args = 1..)]
+    assignments: Vec<String>,
+    /// Folder for the fits and posteriors.json
+    #[arg(long, default_value = "results", value_name = "DIR")]
+    out: PathBuf,
+    /// Stop before the first fit that begins after this many minutes; the same command continues
+    #[arg(long, value_name = "MINUTES")]
+    minutes: Option<f64>,
+    /// Only print what is done and what is left
+    #[arg(long)]
+    status: bool,
+    /// Make fits again that were made with other settings
+    #[arg(long)]
+    force: bool,
+}
+
+pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
+    let environment = || std::env::var_os(FOLDER).filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    let folder = arguments.reference.clone().or_else(environment);
+    let all = row::all(&Common {
+        folder: folder.as_deref(),
+        out: &arguments.out,
+        seed: arguments.seed,
+        draws: arguments.draws,
+        assignments: &arguments.assignments,
+    })?;
+    let asked = asked(&all, &arguments.models)?;
+    record::outputs(&arguments.out)?;
+    if !arguments.status {
+        asked.iter().try_for_each(|row| row.check(arguments.force))?;
+        work(context, arguments, &all, &asked)?;
+    }
+    let records = record::collect(&asked, &all, &arguments.out)?;
+    match context.terminal.json {
+        true => context.terminal.print_json(&records)?,
+        false => context.terminal.print(&table::text(&records))?,
+    }
+    if arguments.status { Ok(()) } else { conclude(&records) }
+}
+
+/// The rows of these models; all without any.
+fn asked<'r>(all: &'r [Row], models: &[String]) -> Result<Vec<&'r Row>, Failure> {
+    let known = |model: &&String| all.iter().any(|row| row.spec.model == **model || row.name() == *model);
+    if let Some(unknown) = models.iter().find(|model| !known(model)) {
+        let names: Vec<&str> = all.iter().map(|row| row.spec.model.as_str()).collect();
+        return Err(Failure::Usage(format!("`--models`: `{unknown}` is not in the table"))
+            .then(format!("it has {}", names.join(", "))));
+    }
+    let is_asked = |row: &&Row| {
+        models.is_empty() || models.iter().any(|model| row.spec.model == *model || row.name() == model)
+    };
+    Ok(all.iter().filter(is_asked).collect())
+}
+
+/// Makes the fits that are missing, and brings the table up to date after each.
+fn work(context: &Context, arguments: &Arguments, all: &[Row], asked: &[&Row]) -> Result<(), Failure> {
+    let until = arguments.minutes.map(|m| Instant::now() + Duration::from_secs_f64(60.0 * m.max(0.0)));
+    for (number, row) in (1..).zip(asked) {
+        if row.is_done() {
+            continue;
+        }
+        if context.interrupt.requested() || until.is_some_and(|until| Instant::now() >= until) {
+            break;
+        }
+        context.terminal.say(&format!("{} ({number} of {})", row.name(), asked.len()));
+        // What is there is an unfinished fit, or one that may be replaced.
+        fit::make(context, &row.spec, &row.path, true).map_err(|failure| failure.about(row.name()))?;
+        record::collect(asked, all, &arguments.out)?;
+    }
+    Ok(())
+}
+
+/// Says what is left, and which bars are missed.
+fn conclude(records: &[Record]) -> Result<(), Failure> {
+    let left: Vec<&str> =
+        records.iter().filter(|record| record.found.is_none()).map(|record| record.name.as_str()).collect();
+    if let [first, ..] = left[..] {
+        let n = left.len();
+        let text = format!("{n} posteriors are left, first {}; the same command continues", quoted(first));
+        return Err(Failure::Interrupted(text));
+    }
+    let missed: Vec<String> =
+        table::bars(records).into_iter().filter(|(_, missed)| *missed).map(|(bar, _)| bar).collect();
+    match missed.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Unsatisfactory(missed.join("; "))),
+    }
+}

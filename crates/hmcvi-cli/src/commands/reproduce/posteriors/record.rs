@@ -1,0 +1,203 @@
+//! Keep what is known of every posterior in `posteriors.json`. Records are small, and outlive the folders of the fits.
+
+use std::ops::RangeInclusive;
+use std::path::Path;
+
+use hmcvi::config::FitSpec;
+use hmcvi_record::{Estimate, FitEvidence, ReadError, Versioned};
+use serde::{Deserialize, Serialize};
+
+use super::against::Against;
+use super::row::{About, Row};
+use crate::failure::Failure;
+use crate::output::Outputs;
+
+/// Version of the file.
+const SCHEMA: u32 = 1;
+/// The files that the folder holds beside the folders of the fits.
+const TABLE: &str = "posteriors.json";
+const MARKDOWN: &str = "posteriors.md";
+
+/// What is known of one posterior.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Record {
+    /// Its name in the table.
+    pub(super) name: String,
+    /// The built-in model.
+    pub(super) model: String,
+    /// What came of its fit; nothing as long as there is none.
+    pub(super) found: Option<Found>,
+}
+
+/// What came of a fit.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Found {
+    pub(super) dimension: u64,
+    /// The command that makes the same fit.
+    pub(super) command: String,
+    pub(super) hmc_steps: usize,
+    pub(super) leapfrog_steps: usize,
+    pub(super) draws: u64,
+    pub(super) bound: Option<Estimate>,
+    pub(super) k_hat: Option<f64>,
+    pub(super) evidence: Option<FitEvidence>,
+    /// Of fitting alone.
+    pub(super) seconds: f64,
+    /// How far it is from reference draws, where there are any.
+    pub(super) against: Option<Against>,
+    /// The best published bound, where there is one.
+    pub(super) published: Option<PublishedBound>,
+}
+
+/// The best published bound.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct PublishedBound {
+    pub(super) bound: f64,
+    /// Whose it is.
+    pub(super) by: String,
+}
+
+/// How a bound stands to the best published one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It is at least as high.
+    Reached,
+    /// It is lower.
+    Below,
+    /// The published bound is above the log evidence of this density: it is of another one.
+    OfAnother,
+}
+
+/// Standard errors that a published bound has to be above the log evidence, so that it is of another density.
+const ERRORS: f64 = 3.0;
+
+impl Found {
+    /// What a fit found, held against what is known of the posterior.
+    pub(super) fn of(row: &Row) -> Result<Option<Self>, Failure> {
+        let Some(fit) = row.fit()? else { return Ok(None) };
+        let (record, spec) = (&fit.record, &row.spec);
+        let against = row.reference()?.map(|reference| super::against::against(&fit, &reference));
+        let bound = record.bound.zip(record.bound_standard_error);
+        Ok(Some(Found {
+            dimension: record.dimension,
+            command: command(spec),
+            hmc_steps: spec.chain.hmc_steps,
+            leapfrog_steps: spec.chain.leapfrog_steps,
+            draws: record.draws,
+            bound: bound.map(|(mean, standard_error)| Estimate { mean, standard_error }),
+            k_hat: record.k_hat,
+            evidence: record.evidence.clone(),
+            seconds: record.seconds,
+            against: against.transpose()?,
+            published: match &row.about {
+                About::Published(published) => {
+                    Some(PublishedBound { bound: published.bound, by: published.by.into() })
+                }
+                About::Reference { .. } => None,
+            },
+        }))
+    }
+
+    /// How the bound stands to the published one, where there is one.
+    pub(super) fn standing(&self) -> Option<Standing> {
+        let (published, bound) = (self.published.as_ref()?.bound, self.bound?);
+        let above = self.evidence.as_ref().is_some_and(|evidence| {
+            evidence.is_bracket && published > evidence.upper.mean + ERRORS * evidence.upper.standard_error
+        });
+        Some(match () {
+            () if bound.mean >= published => Standing::Reached,
+            () if above => Standing::OfAnother,
+            () => Standing::Below,
+        })
+    }
+}
+
+/// The command that makes a fit, with the settings that are not the usual ones.
+fn command(spec: &FitSpec) -> String {
+    let usual = FitSpec { model: spec.model.clone(), ..FitSpec::default() };
+    let mut words = vec![format!("hmcvi fit {}", spec.model)];
+    for (flag, set) in [("--check", spec.check), ("--evidence", spec.evidence)] {
+        words.extend(set.then(|| flag.to_owned()));
+    }
+    words.push(format!("--draws {} --seed {}", spec.draws, spec.seed));
+    let changed = changes(&values(&usual), &values(spec));
+    let known = ["check", "evidence", "draws", "seed", "data"];
+    let mut other = changed.into_iter().filter(|(key, _)| !known.contains(&key.as_str())).peekable();
+    if other.peek().is_some() {
+        words.push("--set".into());
+    }
+    words.extend(other.map(|(key, value)| format!("{key}={value}")));
+    words.join(" ")
+}
+
+fn values(spec: &FitSpec) -> serde_json::Value {
+    serde_json::to_value(spec).unwrap_or_default()
+}
+
+/// Settings that differ, by their names.
+fn changes(usual: &serde_json::Value, own: &serde_json::Value) -> Vec<(String, serde_json::Value)> {
+    let Some(own) = own.as_object() else { return Vec::new() };
+    let mut all = Vec::new();
+    for (key, value) in own {
+        match usual.get(key) {
+            Some(same) if same == value => {}
+            Some(before) if value.is_object() => {
+                all.extend(
+                    changes(before, value).into_iter().map(|(inner, v)| (format!("{key}.{inner}"), v)),
+                );
+            }
+            _ => all.push((key.clone(), value.clone())),
+        }
+    }
+    all
+}
+
+/// `posteriors.json`.
+#[derive(Default, Serialize, Deserialize)]
+struct Table {
+    schema: u32,
+    rows: Vec<Record>,
+}
+
+impl Versioned for Table {
+    const SCHEMAS: RangeInclusive<u32> = 1..=SCHEMA;
+}
+
+/// Claims the files. A table that can be read makes them this command's own, to be brought up to date.
+pub(super) fn outputs(out: &Path) -> Result<Outputs, Failure> {
+    let ours = read(&out.join(TABLE))?.is_some();
+    Outputs::claim([TABLE, MARKDOWN].map(|name| out.join(name)), ours)
+}
+
+/// What is known of the rows that were asked for; all that is known is written into the folder.
+pub(super) fn collect(rows: &[&Row], all: &[Row], out: &Path) -> Result<Vec<Record>, Failure> {
+    let outputs = outputs(out)?;
+    let known = read(&out.join(TABLE))?.unwrap_or_default().rows;
+    let mut records = Vec::new();
+    for row in all {
+        let before = known.iter().find(|record| record.name == row.name());
+        let asked = rows.iter().find(|asked| asked.name() == row.name());
+        let fresh = asked.map(|row| Found::of(row)).transpose()?.flatten();
+        let found = fresh.or_else(|| before.and_then(|record| record.found.clone()));
+        records.push(Record { name: row.name().into(), model: row.spec.model.clone(), found });
+    }
+    if out.is_dir() {
+        let table = Table { schema: SCHEMA, rows: records.clone() };
+        let text = serde_json::to_string_pretty(&table).map_err(|e| Failure::Other(e.to_string()))?;
+        outputs.write(&out.join(TABLE), (text + "\n").as_bytes())?;
+        outputs.write(&out.join(MARKDOWN), super::table::markdown(&records).as_bytes())?;
+    }
+    records.retain(|record| rows.iter().any(|row| row.name() == record.name));
+    Ok(records)
+}
+
+fn read(file: &Path) -> Result<Option<Table>, Failure> {
+    let text = match std::fs::read_to_string(file) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        text => text.map_err(|e| Failure::Other(format!("cannot read {}: {e}", file.display())))?,
+    };
+    hmcvi_record::read(file, &text).map(Some).map_err(|e| match e {
+        ReadError::Newer { .. } => Failure::Other(e.to_string()),
+        _ => Failure::Other(format!("{e}; move it away to begin again")),
+    })
+}

@@ -1,0 +1,205 @@
+//! Set the results of all posteriors beside reference draws and published bounds, and say which bars are missed.
+
+use hmcvi_record::{Estimate, FitEvidence};
+use hmcvi_report::{Align, Table};
+
+use super::against::{Against, Distances, Worst};
+use super::record::{Found, PublishedBound, Record, Standing};
+
+/// A mean by NUTS agrees with the reference if it is fewer standard errors away.
+const MOST_Z: f64 = 4.0;
+/// A mean of a fit may be off by so many standard deviations, and a standard deviation by this share.
+const MOST_MEAN: f64 = 0.1;
+const MOST_SD: f64 = 0.1;
+/// Posteriors of all those with reference draws whose moments may be further off.
+const EXCUSED: usize = 2;
+/// A bracket of the log evidence may be so wide, in nats.
+const MOST_WIDTH: f64 = 0.3;
+
+impl Against {
+    fn nuts_agrees(&self) -> bool {
+        self.nuts.value.abs() < MOST_Z
+    }
+
+    fn has_moments(&self) -> bool {
+        let [low, high] = &self.sd;
+        let sd = |worst: &Worst| (worst.value - 1.0).abs() <= MOST_SD;
+        self.mean.value.abs() <= MOST_MEAN && sd(low) && sd(high)
+    }
+
+    fn is_closer(&self) -> bool {
+        self.reference.hmcvi < self.reference.gaussian
+    }
+}
+
+/// Rows with reference draws, with what they say.
+fn compared(records: &[Record]) -> Vec<(&Record, &Found, &Against)> {
+    let found = records.iter().filter_map(|record| Some((record, record.found.as_ref()?)));
+    found.filter_map(|(record, found)| Some((record, found, found.against.as_ref()?))).collect()
+}
+
+/// Rows with published bounds.
+fn published(records: &[Record]) -> Vec<(&Record, &Found, &PublishedBound, Standing)> {
+    let found = records.iter().filter_map(|record| Some((record, record.found.as_ref()?)));
+    found
+        .filter_map(|(record, found)| Some((record, found, found.published.as_ref()?, found.standing()?)))
+        .collect()
+}
+
+/// What is to be reached, and how far it is: one line for each, with whether it is missed.
+pub(super) fn bars(records: &[Record]) -> Vec<(String, bool)> {
+    let mut all = Vec::new();
+    let compared = compared(records);
+    let n = compared.len();
+    if n > 0 {
+        let count = |of: fn(&Against) -> bool| compared.iter().filter(|(_, _, against)| of(against)).count();
+        let agrees = count(Against::nuts_agrees);
+        all.push((
+            format!("NUTS agrees with the reference in every mean (|z| < {MOST_Z}) in {agrees} of {n}"),
+            agrees < n,
+        ));
+        let moments = count(Against::has_moments);
+        let text = format!(
+            "means of HMCVI are within {MOST_MEAN} sd and standard deviations within {:.0}% in {moments} of {n}",
+            100.0 * MOST_SD
+        );
+        all.push((text, n - moments > EXCUSED));
+        let closer = count(Against::is_closer);
+        all.push((
+            format!(
+                "HMCVI is closer to the reference draws than the Gaussian alone (1-Wasserstein) in {closer} of {n}"
+            ),
+            closer < n,
+        ));
+    }
+    let published = published(records);
+    if !published.is_empty() {
+        let count = |standing| published.iter().filter(|(_, _, _, other)| *other == standing).count();
+        let (reached, other) = (count(Standing::Reached), count(Standing::OfAnother));
+        let mut text = format!("published bounds are reached in {reached} of {}", published.len());
+        if other > 0 {
+            text += &format!("; {other} are above the log evidence, which no bound can be");
+        }
+        all.push((text, count(Standing::Below) > 0));
+    }
+    let brackets: Vec<&FitEvidence> =
+        records.iter().filter_map(|record| record.found.as_ref()?.evidence.as_ref()).collect();
+    if !brackets.is_empty() {
+        let narrow = brackets.iter().filter(|e| e.is_bracket && width(e) <= MOST_WIDTH).count();
+        all.push((
+            format!("log evidences are bracketed within {MOST_WIDTH} nats in {narrow} of {}", brackets.len()),
+            narrow < brackets.len(),
+        ));
+    }
+    all
+}
+
+fn width(evidence: &FitEvidence) -> f64 {
+    (evidence.upper.mean - evidence.lower.mean).abs()
+}
+
+/// Titles of the first part, and its cells.
+const COMPARED: [&str; 13] = [
+    "posterior",
+    "d",
+    "NUTS: z",
+    "of",
+    "mean off by",
+    "of",
+    "sd ratios",
+    "W1",
+    "Gaussian",
+    "by chance",
+    "k-hat",
+    "bound",
+    "seconds",
+];
+/// Titles of the second part.
+const BOUNDS: [&str; 7] = ["posterior", "T, L", "bound", "published", "log evidence", "k-hat", "seconds"];
+
+fn compared_row((record, found, against): (&Record, &Found, &Against)) -> Vec<String> {
+    let Distances { hmcvi, gaussian, chance } = against.reference;
+    let [low, high] = &against.sd;
+    vec![
+        record.model.clone(),
+        found.dimension.to_string(),
+        format!("{:.1}", against.nuts.value.abs()),
+        against.nuts.parameter.clone(),
+        format!("{:.3}", against.mean.value.abs()),
+        against.mean.parameter.clone(),
+        format!("{:.3} to {:.3}", low.value, high.value),
+        format!("{hmcvi:.4}"),
+        format!("{gaussian:.4}"),
+        format!("{chance:.4}"),
+        k_hat(found),
+        pair(found.bound.as_ref()),
+        format!("{:.1}", found.seconds),
+    ]
+}
+
+fn published_row(
+    (record, found, published, standing): (&Record, &Found, &PublishedBound, Standing),
+) -> Vec<String> {
+    let mark = match standing {
+        Standing::Reached => "",
+        Standing::Below => " (not reached)",
+        Standing::OfAnother => " (above the log evidence)",
+    };
+    vec![
+        record.model.clone(),
+        format!("{}, {}", found.hmc_steps, found.leapfrog_steps),
+        pair(found.bound.as_ref()),
+        format!("{} by {}{mark}", published.bound, published.by),
+        sides(found.evidence.as_ref()),
+        k_hat(found),
+        format!("{:.0}", found.seconds),
+    ]
+}
+
+fn k_hat(found: &Found) -> String {
+    found.k_hat.map_or("-".into(), |k| format!("{k:.2}"))
+}
+
+fn pair(estimate: Option<&Estimate>) -> String {
+    estimate.map_or("-".into(), |e| format!("{:.3} ± {:.3}", e.mean, e.standard_error))
+}
+
+fn sides(evidence: Option<&FitEvidence>) -> String {
+    let both = |e: &FitEvidence| format!("{} to {}", pair(Some(&e.lower)), pair(Some(&e.upper)));
+    evidence.map_or("-".into(), both)
+}
+
+/// The table for a terminal.
+pub(super) fn text(records: &[Record]) -> String {
+    let laid_out = |titles: &[&str], rows: Vec<Vec<String>>| {
+        let columns = titles.iter().enumerate();
+        let mut table =
+            Table::new(columns.map(|(i, title)| (*title, if i == 0 { Align::Left } else { Align::Right })));
+        let any = !rows.is_empty();
+        rows.into_iter().for_each(|row| table.row(row));
+        if any { format!("{table}\n") } else { String::new() }
+    };
+    let mut text = laid_out(&COMPARED, compared(records).into_iter().map(compared_row).collect());
+    text += &laid_out(&BOUNDS, published(records).into_iter().map(published_row).collect());
+    for (bar, missed) in bars(records) {
+        text += &format!("{bar}{}\n", if missed { "  MISSED" } else { "" });
+    }
+    let done = records.iter().filter(|record| record.found.is_some()).count();
+    text + &format!("{done} of {} posteriors are done\n", records.len())
+}
+
+/// The table for a document.
+pub(super) fn markdown(records: &[Record]) -> String {
+    let laid_out = |titles: &[&str], rows: Vec<Vec<String>>| {
+        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+        let rows: String = rows.iter().map(|row| line(row)).collect();
+        let head = format!("| {} |\n{}|\n", titles.join(" | "), "|---".repeat(titles.len()));
+        if rows.is_empty() { rows } else { format!("{head}{rows}\n") }
+    };
+    let mut text = laid_out(&COMPARED, compared(records).into_iter().map(compared_row).collect());
+    text += &laid_out(&BOUNDS, published(records).into_iter().map(published_row).collect());
+    for (bar, missed) in bars(records) {
+        text += &format!("- {bar}{}.\n", if missed { " (missed)" } else { "" });
+    }
+    text
+}
