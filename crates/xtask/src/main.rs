@@ -1,8 +1,9 @@
-//! Do the repository's chores: `cargo xtask check` runs its checks, cheapest first; `cargo xtask export-model` makes
-//! the built-in model from a run; `cargo xtask soak` trains for a long time and watches memory and speed; `cargo xtask
-//! supply-chain` checks what the program is made of.
+//! Do the repository's chores: `cargo xtask check` runs its checks, cheapest first, those in Python last and only where
+//! there is one; `cargo xtask export-model` makes the built-in model from a run; `cargo xtask soak` trains for a long time
+//! and watches memory and speed; `cargo xtask supply-chain` checks what the program is made of.
 #![allow(clippy::print_stderr)]
 
+mod python;
 mod soak;
 
 use std::process::{Command, ExitCode};
@@ -101,5 +102,5 @@ fn check() -> ExitCode {
             }
         }
     }
-    ExitCode::SUCCESS
+    python::check()
 }

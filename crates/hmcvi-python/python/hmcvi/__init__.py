@@ -1,0 +1,29 @@
+"""Variational inference that is improved by Hamiltonian Monte Carlo.
+
+A model is a function; its first argument describes variables, the others are data:
+
+>>> import hmcvi
+>>> @hmcvi.model
+... def schools(m, y, sigma):
+...     mu = m.normal("mu", 0, 5)
+...     tau = m.half_cauchy("tau", 5)
+...     raw = m.normal("raw", 0, 1, shape=len(y))
+...     theta = m.deterministic("theta", mu + tau * raw)
+...     m.normal("y", theta, sigma, observed=y)
+>>> posterior = schools(y=[28, 8, -3, 7, -1, 1, 18, 12], sigma=[15, 10, 16, 11, 9, 11, 10, 18])
+>>> fit = posterior.fit(hmc_steps=1, leapfrog_steps=2, progress=False)
+>>> -32 < fit.bound < -31
+True
+>>> fit.draws()["theta"].shape
+(4000, 8)
+"""
+
+from . import distributions
+from ._hmcvi import Value, __version__
+from .builder import Builder
+from .distributions import *  # noqa: F403
+from .errors import DataError, Error, FitError, Interrupted, ModelError, SettingError, StanError
+from .fits import Fit
+from .functions import *  # noqa: F403
+from .models import Model, Posterior, StanModel, builtin, model, stan
+from .tables import Summary

@@ -1,0 +1,224 @@
+"""Models: functions under `hmcvi.model`, Stan programs, and the built-in ones, with their data."""
+
+from __future__ import annotations
+
+import linecache
+import os
+from collections.abc import Callable
+from typing import Any
+
+from . import _hmcvi
+from .builder import Builder
+from .errors import DataError, Error
+from .fits import Fit, fit_model
+
+
+class Posterior:
+    """A model with its data: what there is to find out about.
+
+    Calling a model with its data makes one.
+    """
+
+    def __init__(self, bound: _hmcvi.BoundModel, name: str, data: dict[str, Any]) -> None:
+        self._bound = bound
+        #: What the model is called.
+        self.name = name
+        #: The data, by name.
+        self.data = data
+
+    @property
+    def dimension(self) -> int:
+        """Real numbers that all variables are made from."""
+        return self._bound.dimension
+
+    @property
+    def variables(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of all values by name: variables first, then what is computed from them."""
+        return dict(self._bound.values)
+
+    def log_density(self, places: Any) -> Any:
+        """`log p(x, z)` at places `[n, dimension]` of the real numbers, with the Jacobians of the supports."""
+        import numpy as np
+
+        return self._bound.evaluate(np.atleast_2d(np.asarray(places, dtype=float)))[1]
+
+    def fit(
+        self,
+        *,
+        seed: int = 1,
+        draws: int = 4000,
+        method: str = "hmcvi",
+        gaussian: str = "full-rank",
+        hmc_steps: int | None = None,
+        leapfrog_steps: int | None = None,
+        settings: dict[str, Any] | None = None,
+        progress: bool | Callable[..., None] | None = None,
+    ) -> Fit:
+        """Fits an approximation to the posterior.
+
+        `method` is "hmcvi", a chain of HMC steps from a Gaussian, or "gaussian", the Gaussian alone. `settings` has all
+        others by their names in the program: `{"learning.rows": 128}`. The same settings, seed and data give the same
+        draws and the same bound as `hmcvi fit`.
+
+        Ctrl-C ends it with `hmcvi.Interrupted`, whose `result` is the unfinished fit.
+        """
+        given = {
+            "seed": seed,
+            "draws": draws,
+            "method": method,
+            "gaussian.covariance": gaussian,
+            "chain.hmc_steps": hmc_steps,
+            "chain.leapfrog_steps": leapfrog_steps,
+            **(settings or {}),
+        }
+        return fit_model(self, given, progress)
+
+    def __repr__(self) -> str:
+        shapes = ", ".join(f"{name}{list(shape) if shape else ''}" for name, shape in self.variables.items())
+        return f"<hmcvi.Posterior {self.name}: {shapes}; {self.dimension} real numbers>"
+
+
+class Model:
+    """A model that waits for its data: call it with them."""
+
+    def __init__(self, function: Callable[..., None]) -> None:
+        self.function = function
+        self.__name__ = getattr(function, "__name__", "model")
+        self.__doc__ = function.__doc__
+        self.__wrapped__ = function
+
+    def __call__(self, *arguments: Any, **data: Any) -> Posterior:
+        """The model with its data, which are numbers, arrays, lists, or columns of a table."""
+        given = {name: _array(name, value) for name, value in _arguments(self, arguments, data).items()}
+        builder = Builder(given)
+        try:
+            self.function(builder, **given)
+            numbers = {name: value for name, value in given.items() if not isinstance(value, (str, bool, type(None)))}
+            bound = builder._trace.finish(numbers)
+        except Error as error:
+            raise _at_line(error, self.function) from None
+        return Posterior(bound, self.__name__, numbers)
+
+    def __repr__(self) -> str:
+        return f"<hmcvi.model {self.__name__}>"
+
+
+def model(function: Callable[..., None]) -> Model:
+    """Makes a model of a function that describes it.
+
+    Its first argument is a `Builder`, the others are the data. The function runs once for each set of data; what it
+    does with values is recorded, so that Python has no part in a fit.
+
+    >>> import hmcvi
+    >>> @hmcvi.model
+    ... def heights(m, y):
+    ...     mu = m.normal("mu", 170, 20)
+    ...     sigma = m.half_normal("sigma", 20)
+    ...     m.normal("y", mu, sigma, observed=y)
+    >>> heights(y=[168.0, 181.5, 175.0])
+    <hmcvi.Posterior heights: mu, sigma; 2 real numbers>
+    """
+    return Model(function)
+
+
+class StanModel:
+    """A Stan program that waits for its data: call it with them."""
+
+    def __init__(self, code: str, file: str | None = None) -> None:
+        self._program = _hmcvi.StanProgram(code, file)
+        self.__name__ = os.path.splitext(os.path.basename(file))[0] if file else "stan"
+        #: The program.
+        self.code = code
+
+    def __call__(self, *, seed: int = 1, **data: Any) -> Posterior:
+        """The program with its data; `seed` is for random numbers of transformed data."""
+        given = {name: _array(name, value) for name, value in data.items()}
+        return Posterior(self._program.bind(given, seed), self.__name__, given)
+
+    def __repr__(self) -> str:
+        return f"<hmcvi.stan {self.__name__}>"
+
+
+def stan(code_or_path: str | os.PathLike[str]) -> StanModel:
+    """Reads a Stan program: its text, or the path of a file that ends in `.stan`.
+
+    >>> import hmcvi
+    >>> program = hmcvi.stan("data { real y; } parameters { real mu; } model { mu ~ normal(0, 1); y ~ normal(mu, 1); }")
+    >>> program(y=0.5).dimension
+    1
+    """
+    text = os.fspath(code_or_path)
+    if not text.endswith(".stan"):
+        return StanModel(text)
+    try:
+        with open(text, encoding="utf-8") as file:
+            return StanModel(file.read(), text)
+    except OSError as error:
+        raise DataError(f"cannot read {text}: {error.strerror}") from None
+
+
+def builtin(name: str, **data: Any) -> Posterior:
+    """A built-in model with its own data, or with others: `hmcvi.builtin("eight-schools")`."""
+    given = {key: _array(key, value) for key, value in data.items()}
+    return Posterior(_hmcvi.builtin(name, given or None), name, given)
+
+
+def _arguments(model: Model, arguments: tuple[Any, ...], data: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of a model function by name."""
+    import inspect
+
+    signature = inspect.signature(model.function)
+    names = list(signature.parameters)[1:]
+    for name in data:
+        takes_all = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
+        if name not in names and not takes_all:
+            wanted = ", ".join(f"`{known}`" for known in names) or "none"
+            raise DataError(f"the model `{model.__name__}` has no data `{name}`; its data are {wanted}", name)
+    try:
+        found = signature.bind(None, *arguments, **data)
+    except TypeError:
+        given = set(names[: len(arguments)]) | set(data)
+        parameters = signature.parameters
+        missing = [n for n in names if n not in given and parameters[n].default is inspect.Parameter.empty]
+        if not missing:
+            raise
+        said = ", ".join(sorted(given)) or "none"
+        raise DataError(f"the model needs data `{missing[0]}`; given are {said}", missing[0]) from None
+    found.apply_defaults()
+    _, *rest = found.arguments.items()
+    flat: dict[str, Any] = {}
+    for name, value in rest:
+        if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
+            flat.update(value)
+        else:
+            flat[name] = value
+    return flat
+
+
+def _array(name: str, value: Any) -> Any:
+    """Data as a number or an array, without missing values. Text and `None` are settings, and stay."""
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    import numpy as np
+
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf":
+        raise DataError(f"`{name}`: expected numbers, not elements of the type {array.dtype}", name)
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        place = [int(i) for i in np.argwhere(np.isnan(array))[0]] if array.ndim else ""
+        raise DataError(f"`{name}`: the value{f' at {place} (from 0)' if place else ''} is nan; leave out or fill in what is missing", name)
+    return array if array.ndim else array.item()
+
+
+def _at_line(error: Error, function: Callable[..., None]) -> Error:
+    """The error with the line of the model function that it comes from."""
+    code = getattr(function, "__code__", None)
+    place = error.__traceback__
+    while place is not None and place.tb_frame.f_code is not code:
+        place = place.tb_next
+    if code is None or place is None:
+        return error
+    text = linecache.getline(code.co_filename, place.tb_lineno).strip()
+    where = f"{os.path.basename(code.co_filename)}, line {place.tb_lineno}"
+    error.args = (f"{error.args[0]}\n  in {where}: {text}" if text else f"{error.args[0]}\n  in {where}",)
+    return error

@@ -1,0 +1,81 @@
+"""Tables of what draws say about the numbers of a model, and draws by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from typing import Any
+
+#: What is said of each number of a model by independent draws.
+COLUMNS = ("mean", "sd", "q05", "q50", "q95", "mcse")
+
+
+class Row:
+    """What draws say about one number of a model; each column is an attribute."""
+
+    mean: float
+    sd: float
+    q05: float
+    q50: float
+    q95: float
+    mcse: float
+
+    def __init__(self, name: str, columns: Sequence[str], entries: Sequence[float | None]) -> None:
+        #: The number, as Stan writes it: `mu`, `theta[1]`.
+        self.name = name
+        self.__dict__.update(zip(columns, entries))
+
+    def __repr__(self) -> str:
+        return f"<hmcvi.Row {', '.join(f'{key}={value}' for key, value in self.__dict__.items())}>"
+
+
+class Summary:
+    """A table with a row for each number of a model. `summary["tau"].mean` is one entry of it."""
+
+    def __init__(self, rows: list[tuple[Any, ...]], columns: Sequence[str] = COLUMNS) -> None:
+        #: Names of the columns.
+        self.columns = tuple(columns)
+        self._rows = {row[0]: Row(row[0], columns, row[1:]) for row in rows}
+
+    def __getitem__(self, name: str) -> Row:
+        return self._rows[name]
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._rows.values())
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """Entries by name and column."""
+        return {row.name: {column: getattr(row, column) for column in self.columns} for row in self}
+
+    def _texts(self, row: Row) -> list[str]:
+        entries = (getattr(row, column) for column in self.columns)
+        return ["" if entry is None else f"{entry:.3f}" for entry in entries]
+
+    def __repr__(self) -> str:
+        width = max([4, *(len(name) for name in self._rows)])
+        head = " " * width + "".join(f"{column:>10}" for column in self.columns)
+        body = (f"{row.name:<{width}}" + "".join(f"{text:>10}" for text in self._texts(row)) for row in self)
+        return "\n".join([head, *body])
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{column}</th>" for column in ("", *self.columns))
+        rows = []
+        for row in self:
+            cells = "".join(f"<td>{text}</td>" for text in self._texts(row))
+            rows.append(f"<tr><th>{escape(row.name)}</th>{cells}</tr>")
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def split(values: Any, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Any]:
+    """Columns of draws by the names of the values that they belong to."""
+    found, first = {}, 0
+    for name, shape in shapes.items():
+        size = 1
+        for length in shape:
+            size *= length
+        found[name] = values[:, first : first + size].reshape(len(values), *shape)
+        first += size
+    return found

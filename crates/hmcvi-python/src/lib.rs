@@ -1,0 +1,34 @@
+//! The part of the Python package `hmcvi` that is written in Rust: glue between its objects and the library.
+//!
+//! Everything is computed by the library, and the interpreter is free while it works. What users see is in `python/hmcvi`.
+
+mod arrays;
+mod failure;
+mod fitted;
+mod model;
+mod tape;
+mod trace;
+mod value;
+mod watch;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _hmcvi(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("DISTRIBUTIONS", tape::NAMES)?;
+    module.add_class::<value::Value>()?;
+    module.add_class::<trace::Trace>()?;
+    module.add_class::<model::BoundModel>()?;
+    module.add_class::<model::StanProgram>()?;
+    module.add_class::<fitted::Fitted>()?;
+    module.add_class::<fitted::Draws>()?;
+    module.add_function(wrap_pyfunction!(value::apply, module)?)?;
+    module.add_function(wrap_pyfunction!(value::apply_to_two, module)?)?;
+    module.add_function(wrap_pyfunction!(value::select, module)?)?;
+    module.add_function(wrap_pyfunction!(value::concatenate, module)?)?;
+    module.add_function(wrap_pyfunction!(value::stack, module)?)?;
+    module.add_function(wrap_pyfunction!(value::scale_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(model::builtin, module)?)?;
+    Ok(())
+}

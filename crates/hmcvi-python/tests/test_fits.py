@@ -1,0 +1,130 @@
+"""Fits from Python are those of the library, in threads, with Ctrl-C, and with the program's words."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import hmcvi
+import numpy as np
+import pytest
+from conftest import QUICK, SCHOOLS, schools
+
+
+def test_draws_and_summary_belong_together(quick_fit):
+    draws, summary = quick_fit.draws(), quick_fit.summary()
+    assert {name: values.shape for name, values in draws.items()} == {
+        "raw": (500, 8),
+        "mu": (500,),
+        "tau": (500,),
+        "theta": (500, 8),
+    }
+    np.testing.assert_allclose(draws["theta"], draws["mu"][:, None] + draws["tau"][:, None] * draws["raw"])
+    assert summary["theta[3]"].mean == pytest.approx(draws["theta"][:, 2].mean(), rel=1e-12)
+    assert summary["tau"].sd == pytest.approx(draws["tau"].std(ddof=1), rel=1e-12)
+    assert len(summary) == 18 and "theta[8]" in repr(summary)
+
+
+def test_the_bound_is_the_mean_log_weight(quick_fit):
+    weights = quick_fit.log_weights
+    assert quick_fit.bound == pytest.approx(weights.mean(), rel=1e-14)
+    assert quick_fit.bound_error == pytest.approx(weights.std(ddof=1) / np.sqrt(500), rel=1e-12)
+    assert quick_fit.bound < quick_fit.weights.log_evidence < 0
+    assert "bound" in repr(quick_fit) and quick_fit.finished
+
+
+def test_the_same_seed_gives_the_same_draws(quick_fit):
+    again = schools(**SCHOOLS).fit(**QUICK)
+    np.testing.assert_array_equal(again.draws()["theta"], quick_fit.draws()["theta"])
+    other = schools(**SCHOOLS).fit(**{**QUICK, "seed": 2})
+    assert other.bound != quick_fit.bound
+    assert len(quick_fit.draws(20)["mu"]) == 20
+    np.testing.assert_array_equal(quick_fit.draws(20)["mu"], quick_fit.draws()["mu"][:20])
+
+
+def test_the_program_finds_the_same(tmp_path):
+    program = os.environ.get("HMCVI_PROGRAM")
+    if not program:
+        pytest.skip("HMCVI_PROGRAM does not name the program `hmcvi`")
+    out = tmp_path / "run"
+    flags = ["--hmc-steps", "1", "--leapfrog-steps", "2", "--draws", "300", "--set", "learning.most_updates=200", "resample=never"]
+    run = [program, "fit", "eight-schools", "--json", "--out", str(out), *flags]
+    record = json.loads(subprocess.run(run, check=True, capture_output=True).stdout)
+    fit = schools(**SCHOOLS).fit(
+        hmc_steps=1, leapfrog_steps=2, draws=300, settings={"learning.most_updates": 200}, progress=False
+    )
+    assert fit.bound == record["bound"]
+    kept = np.load(out / "draws.npz")
+    for name, values in fit.draws().items():
+        np.testing.assert_array_equal(kept[name][0], values)
+
+
+def test_settings_are_refused_in_the_words_of_the_program():
+    posterior = schools(**SCHOOLS)
+    for settings, said in [
+        ({"draws": 0}, "`draws` is 0, but must be a whole number from 1 to 100000000"),
+        ({"method": "vi"}, '`method` is "vi", but must be "hmcvi", "gaussian" or "nuts"'),
+        ({"settings": {"learning.row": 3}}, "did you mean `learning.rows`?"),
+    ]:
+        with pytest.raises(hmcvi.SettingError) as raised:
+            posterior.fit(**settings)
+        assert said in str(raised.value)
+
+
+def test_a_density_without_end_cannot_be_fitted():
+    @hmcvi.model
+    def model(m):
+        m.flat("x")
+
+    with pytest.raises(hmcvi.FitError, match="check that the priors are proper"):
+        model().fit(progress=False)
+
+
+def test_progress_is_told_and_its_errors_come_through():
+    seen = []
+    schools(**SCHOOLS).fit(**{**QUICK, "progress": lambda *told: seen.append(told)})
+    assert seen[0][0] == "start" and all(len(told) == 4 for told in seen)
+
+    def fail(*_):
+        raise LookupError("no more")
+
+    with pytest.raises(LookupError, match="no more"):
+        schools(**SCHOOLS).fit(**{**QUICK, "progress": fail})
+
+
+INTERRUPTED = """
+import hmcvi, signal, sys, threading, os
+sys.path.insert(0, {here!r})
+from conftest import SCHOOLS, schools
+def stop(*told):
+    if told[0] == "gaussian":
+        os.kill(os.getpid(), signal.SIGINT)
+try:
+    schools(**SCHOOLS).fit(draws=100, progress=stop)
+except hmcvi.Interrupted as error:
+    fit = error.result
+    print(fit.finished, len(fit.draws()["mu"]), "unfinished" in repr(fit))
+"""
+
+
+def test_control_c_keeps_the_state():
+    code = INTERRUPTED.format(here=os.path.dirname(__file__))
+    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)
+    assert found.stdout.split() == ["False", "100", "True"]
+
+
+def test_python_runs_while_a_fit_does():
+    """The interpreter is free: this thread counts while another one fits."""
+    counted = 0
+    fit = threading.Thread(target=lambda: schools(**SCHOOLS).fit(progress=False, draws=100))
+    fit.start()
+    begun, longest, last = time.monotonic(), 0.0, time.monotonic()
+    while fit.is_alive() and time.monotonic() - begun < 60:
+        now = time.monotonic()
+        longest, last, counted = max(longest, now - last), now, counted + 1
+        time.sleep(0.001)
+    fit.join()
+    # With the interpreter held, this loop would have a turn at the beginning and at the end only.
+    assert counted > 50
