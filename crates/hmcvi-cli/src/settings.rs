@@ -8,6 +8,7 @@ use hmcvi::config::{PAPER_TABLE, PaperRow, RunSpec, preset};
 use hmcvi::data::{Dataset, Table};
 use hmcvi::device::Device;
 use hmcvi::eval::image_shape;
+use hmcvi::family::FamilySettings;
 use hmcvi::run::{Builtin, Checkpoint, RunDirectory, Which, open_data};
 use hmcvi::train::learnt;
 use hmcvi_record::files;
@@ -241,5 +242,8 @@ fn open_checkpoint(run: Option<&Path>, which: Which) -> Result<Opened, Failure> 
 /// The row of the paper's table that settings describe, if they still do.
 pub(crate) fn paper_row(spec: &RunSpec) -> Option<&'static PaperRow> {
     let named = PAPER_TABLE.iter().find(|row| Some(row.preset) == spec.preset.as_deref())?;
-    (named.latent == spec.model.latent && named.chain == spec.chain).then_some(named)
+    (named.latent == spec.model.latent
+        && named.chain == spec.chain
+        && spec.family == FamilySettings::default())
+    .then_some(named)
 }

@@ -123,6 +123,9 @@ pub struct RunSettings {
     pub acceptance: String,
     /// `global`, `per-dimension` or `network`.
     pub step_size: String,
+    /// What the posterior approximation is beside its chain, in a few words each.
+    #[serde(default)]
+    pub family: Vec<String>,
     /// How pixels become binary.
     pub binarisation: String,
     /// Share of the epochs so far over which parameters are averaged; 0 for none.

@@ -8,7 +8,9 @@ use hmcvi_graph::{Expr, Graph, Real, Store};
 use crate::config::RunSpec;
 use crate::data::{Observation, Table};
 use crate::dist::Gaussian;
-use crate::family::{Draw, Family, HmcChain, Measure, Reported, Target};
+use crate::family::{
+    Draw, Family, FamilySettings, HmcChain, Measure, Reported, Several, Target, WeightGradient,
+};
 use crate::model::likelihood::{ColumnStatistics, LikelihoodKind};
 use crate::model::{Model, Vae};
 use crate::nn::Parameters;
@@ -41,6 +43,20 @@ impl Subject {
     }
 }
 
+/// The family that a run describes.
+fn family(spec: &RunSpec) -> Arc<dyn Family> {
+    let chain = Arc::new(HmcChain {
+        settings: spec.chain,
+        encoder: Some(spec.model.encoder_layers().to_vec()),
+        hidden: spec.model.hidden.clone(),
+        activation: spec.model.encoder_activation,
+    });
+    match spec.family {
+        FamilySettings { draws: 1, gradient: WeightGradient::Plain } => chain,
+        FamilySettings { draws, gradient } => Arc::new(Several { family: chain, draws, gradient }),
+    }
+}
+
 impl Problem {
     /// Any model with any family.
     pub fn new(model: impl Model + 'static, family: impl Family + 'static) -> Self {
@@ -64,13 +80,8 @@ impl Problem {
     }
 
     fn of_settings(spec: &RunSpec, columns: usize, statistics: Option<ColumnStatistics>) -> Self {
-        let family = HmcChain {
-            settings: spec.chain,
-            encoder: Some(spec.model.encoder_layers().to_vec()),
-            hidden: spec.model.hidden.clone(),
-            activation: spec.model.encoder_activation,
-        };
-        Problem::new(Vae::new(&spec.model, columns, statistics), family)
+        let model = Arc::new(Vae::new(&spec.model, columns, statistics));
+        Problem { model, family: family(spec) }
     }
 
     /// Hands what is to be approximated for rows `x` to `look`.

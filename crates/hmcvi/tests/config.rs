@@ -72,7 +72,7 @@ fn unknown_settings_get_the_nearest_one() {
         ("model.max_grad_norm=1", "did you mean `train.adam.max_grad_norm`?"),
         ("chain.leap_frog_steps=3", "did you mean `chain.leapfrog_steps`?"),
         ("eval.q=3", "`eval` has the settings importance_samples, seed"),
-        ("q=3", "a run has the settings chain, data, eval, model, preset, seed, train"),
+        ("q=3", "a run has the settings chain, data, eval, family, model, preset, seed, train"),
     ] {
         let text = error(assignment);
         assert!(

@@ -172,6 +172,7 @@ fn chips(run: &RunReport) -> Vec<String> {
         all.extend((s.acceptance != "none").then(|| format!("{} acceptance", s.acceptance)));
         all.extend(s.partial_momentum.then(|| "partial momentum".into()));
     }
+    all.extend(s.family.iter().cloned());
     all.push(format!("seed {}", s.seed));
     all
 }

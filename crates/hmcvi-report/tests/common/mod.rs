@@ -172,6 +172,7 @@ pub(crate) fn run(name: &str, by: f64) -> RunData {
         mass: "global".into(),
         acceptance: "simple".into(),
         step_size: "global".into(),
+        family: Vec::new(),
         binarisation: "stochastic".into(),
         average: 0.0,
         max_grad_norm: 300.0,

@@ -8,7 +8,7 @@ use super::error::ConfigError;
 use super::schema::{SCHEMA, Schema};
 use super::train::TrainSettings;
 use crate::data::{Binarisation, Kind, PixelScale, Splitting};
-use crate::family::ChainSettings;
+use crate::family::{Acceptance, ChainSettings, FamilySettings, WeightGradient};
 use crate::model::VaeSettings;
 
 /// The complete description of a run.
@@ -27,6 +27,8 @@ pub struct RunSpec {
     pub model: VaeSettings,
     /// The HMC chain of the posterior approximation.
     pub chain: ChainSettings,
+    /// What else the posterior approximation is.
+    pub family: FamilySettings,
     /// Training.
     pub train: TrainSettings,
     /// Evaluation.
@@ -41,6 +43,7 @@ impl Default for RunSpec {
             data: DataSettings::default(),
             model: VaeSettings::default(),
             chain: ChainSettings::default(),
+            family: FamilySettings::default(),
             train: TrainSettings::default(),
             eval: EvalSettings::default(),
         }
@@ -135,7 +138,7 @@ impl RunSpec {
         Schema::new(Self::json_schema()).check(&settings)?;
         let spec: RunSpec = serde_json::from_value(Value::Object(settings))
             .map_err(|e| ConfigError::Syntax(e.to_string()))?;
-        spec.chain.check()?;
+        spec.check_together()?;
         Ok(spec)
     }
 
@@ -179,7 +182,23 @@ impl RunSpec {
     /// Refuses values that make no sense.
     pub fn check(&self) -> Result<(), ConfigError> {
         Schema::new(Self::json_schema()).check(&self.to_settings())?;
-        self.chain.check()
+        self.check_together()
+    }
+
+    /// Refuses what is wrong only together.
+    fn check_together(&self) -> Result<(), ConfigError> {
+        self.chain.check()?;
+        let doubly = self.family.gradient == WeightGradient::DoublyReparameterised;
+        if doubly && self.chain.acceptance != Acceptance::None {
+            return Err(ConfigError::Value {
+                key: "family.gradient".into(),
+                value: "\"doubly-reparameterised\"".into(),
+                allowed:
+                    "\"plain\" where `chain.acceptance` is not \"none\": decisions cannot be reparameterised"
+                        .into(),
+            });
+        }
+        Ok(())
     }
 }
 

@@ -20,6 +20,12 @@ impl<'g> Gaussian<'g> {
         Gaussian { mean: zero, log_variance: zero }
     }
 
+    /// The same distribution, whose parameters derivatives take as constants.
+    #[must_use]
+    pub fn held(&self) -> Self {
+        Gaussian { mean: self.mean.stop_gradient(), log_variance: self.log_variance.stop_gradient() }
+    }
+
     /// Number of dimensions.
     pub fn dimension(&self) -> usize {
         self.log_variance.cols()

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use hmcvi_graph::{Expr, Shape};
 
-use super::Target;
+use super::{Entropies, Target, Variable};
 use crate::dist::Gaussian;
 
 /// An auxiliary variable of a draw, which a reverse model has to guess.
@@ -68,6 +68,10 @@ pub struct Draw<'g> {
     pub bound: Expr<'g>,
     /// What training makes small for every row, where it is not minus the bound.
     pub loss: Option<Expr<'g>>,
+    /// 1 for rows whose loss is not minus the bound, where there are such rows.
+    pub unstable: Option<Expr<'g>>,
+    /// What was drawn, where draws are held.
+    pub variables: Vec<Variable<'g>>,
     /// Positions on the way from `start`, for pictures.
     pub path: Vec<Expr<'g>>,
     /// The auxiliary variables that are part of the bound.
@@ -89,15 +93,16 @@ pub struct Draw<'g> {
 }
 
 impl<'g> Draw<'g> {
-    /// A draw from a Gaussian, with the closed form of its entropy.
-    pub fn of_gaussian(gaussian: Gaussian<'g>, target: &Target<'_, 'g>) -> Self {
+    /// A draw from a Gaussian.
+    pub fn of_gaussian(gaussian: Gaussian<'g>, target: &Target<'_, 'g>, entropies: Entropies) -> Self {
         let graph = target.parameters.graph();
         let d = target.potential.dimension();
         let noise = graph.normal(graph.new_streams(1).start, d);
-        let z = gaussian.sample(noise).broadcast_to(Shape::batch(d));
-        let log_joint = target.potential.log_density(z);
-        let terms = vec![("log_joint", log_joint), ("initial_entropy", gaussian.entropy())];
-        let bound = (log_joint + gaussian.entropy()).broadcast_to(Shape::batch(1));
+        let mut variables = Vec::new();
+        let z = entropies.take(gaussian.sample(noise).broadcast_to(Shape::batch(d)), &mut variables);
+        let (log_joint, entropy) = (target.potential.log_density(z), entropies.of(&gaussian, z));
+        let terms = vec![("log_joint", log_joint), ("initial_entropy", entropy)];
+        let bound = (log_joint + entropy).broadcast_to(Shape::batch(1));
         Draw {
             gaussian,
             start: z,
@@ -105,6 +110,8 @@ impl<'g> Draw<'g> {
             terms,
             bound,
             loss: None,
+            unstable: None,
+            variables,
             path: Vec::new(),
             arrivals: Vec::new(),
             diverging: None,

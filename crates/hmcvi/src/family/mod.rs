@@ -6,7 +6,10 @@
 mod begin;
 mod draw;
 mod dropped;
+mod entropies;
 pub mod hmc_chain;
+mod settings;
+pub mod several;
 
 use std::rc::Rc;
 
@@ -15,10 +18,12 @@ use hmcvi_graph::Expr;
 pub use begin::{BeginError, FirstLook};
 pub use draw::{Arrival, Draw, Measure, Reported};
 pub use dropped::{Dropped, NotABound};
+pub use entropies::{Entropies, Variable};
 pub use hmc_chain::{
-    Acceptance, BoundTerms, Chain, ChainSettings, Entropies, HmcChain, Inference, Mass, Reverse, Step,
-    StepSize,
+    Acceptance, BoundTerms, Chain, ChainSettings, HmcChain, Inference, Mass, Reverse, Step, StepSize,
 };
+pub use settings::FamilySettings;
+pub use several::{Several, WeightGradient};
 
 use crate::dist::Gaussian;
 use crate::nn::Parameters;
@@ -40,9 +45,14 @@ pub trait Family: Send + Sync {
     /// A Gaussian near the posterior: what draws begin with, and what importance sampling and annealing begin with.
     fn gaussian<'g>(&self, target: &Target<'_, 'g>) -> Gaussian<'g>;
 
-    /// A draw for every row, with its bound. Draws of the Gaussian unless the family knows better.
+    /// A draw for every row, with its bound.
     fn draw<'g>(&self, target: &Target<'_, 'g>) -> Draw<'g> {
-        Draw::of_gaussian(self.gaussian(target), target)
+        self.draw_with(target, Entropies::ClosedForm)
+    }
+
+    /// The same with entropies in the form that is asked for. Draws of the Gaussian unless the family knows better.
+    fn draw_with<'g>(&self, target: &Target<'_, 'g>, entropies: Entropies) -> Draw<'g> {
+        Draw::of_gaussian(self.gaussian(target), target, entropies)
     }
 
     /// Whether draws are those of the Gaussian.

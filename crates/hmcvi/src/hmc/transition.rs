@@ -36,7 +36,11 @@ impl<'g> Transition<'g> {
     /// The next state, from standard normal noise for the momentum and a uniform draw for the
     /// decision.
     pub fn step(&self, state: State<'g>, noise: Expr<'g>, uniform: Expr<'g>) -> (State<'g>, Info<'g>) {
-        let sampled = self.leapfrog.kinetic.momentum().sample(noise);
+        self.step_with(state, self.leapfrog.kinetic.momentum().sample(noise), uniform)
+    }
+
+    /// The same with a momentum that was drawn already.
+    pub fn step_with(&self, state: State<'g>, sampled: Expr<'g>, uniform: Expr<'g>) -> (State<'g>, Info<'g>) {
         let u = match self.alpha {
             Some(alpha) => momentum::partial_update(alpha, state.v, sampled),
             None => sampled,

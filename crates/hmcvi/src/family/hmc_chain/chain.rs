@@ -4,20 +4,10 @@ use hmcvi_graph::{Expr, Graph, Shape};
 
 use super::settings::{Acceptance, ChainSettings};
 use crate::dist::Gaussian;
-use crate::family::Arrival;
+use crate::family::{Arrival, Entropies, Variable};
 use crate::hmc::{Info, Kinetic, Leapfrog, State, Transition};
 use crate::nn::{Activation, Parameters};
 use crate::potential::Potential;
-
-/// How the densities of the chain's own draws enter the bound.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Entropies {
-    /// As entropies, whose expectation is known: less noise.
-    #[default]
-    ClosedForm,
-    /// As log densities of the draws, for checks.
-    Sampled,
-}
 
 /// Everything that an inference chain is made of.
 #[derive(Clone, Copy)]
@@ -111,6 +101,8 @@ pub struct Chain<'g> {
     pub kinetic: Option<Kinetic<'g>>,
     /// `α`, where updates are partial.
     pub alpha: Option<Expr<'g>>,
+    /// What was drawn, where draws are held.
+    pub variables: Vec<Variable<'g>>,
     /// 1 for rows in which any simulation diverged.
     pub diverging: Expr<'g>,
     /// 1 for rows that have no bound: those that diverged without an acceptance step that could reject it, and those
@@ -146,8 +138,9 @@ impl<'g> Inference<'_, 'g> {
         let zero = self.graph().constant(0.0);
         let streams = Streams::new(self.graph(), self.settings.hmc_steps);
         let start = self.initial.sample(self.graph().normal(streams.initial, d));
-        let start = start.broadcast_to(Shape::batch(d));
-        let initial_entropy = self.entropy(&self.initial, start);
+        let mut variables = Vec::new();
+        let start = self.entropies.take(start.broadcast_to(Shape::batch(d)), &mut variables);
+        let initial_entropy = self.entropies.of(&self.initial, start);
         if self.settings.hmc_steps == 0 {
             let log_joint = self.potential.log_density(start);
             let terms = BoundTerms {
@@ -170,6 +163,7 @@ impl<'g> Inference<'_, 'g> {
                 step_size: None,
                 kinetic: None,
                 alpha: None,
+                variables,
                 diverging,
                 dropped,
                 no_density: 1.0 - log_joint.is_finite(),
@@ -182,7 +176,7 @@ impl<'g> Inference<'_, 'g> {
         let (potential, steps) = (self.potential.clone(), self.settings.leapfrog_steps);
         let leapfrog = Leapfrog { potential, kinetic, step_size, steps };
         let transition = Transition { leapfrog, alpha, accept: self.settings.acceptance != Acceptance::None };
-        let (steps, momentum_entropy) = self.walk(&transition, start, &streams);
+        let (steps, momentum_entropy) = self.walk(&transition, start, &streams, &mut variables);
         let last = steps[steps.len() - 1].after;
         let mut arrivals = self.arrivals(&steps);
         let reverse_momentum = sum(zero, arrivals.iter().map(|a| a.log_prob));
@@ -211,6 +205,7 @@ impl<'g> Inference<'_, 'g> {
             step_size,
             kinetic,
             alpha,
+            variables,
             diverging,
             dropped: self.dropped(&terms, diverging),
             no_density: 1.0 - steps[0].before.log_density.is_finite(),
@@ -239,6 +234,7 @@ impl<'g> Inference<'_, 'g> {
         transition: &Transition<'g>,
         start: Expr<'g>,
         streams: &Streams,
+        variables: &mut Vec<Variable<'g>>,
     ) -> (Vec<Step<'g>>, Expr<'g>) {
         let (graph, d) = (self.graph(), self.potential.dimension());
         let momentum = transition.leapfrog.kinetic.momentum();
@@ -251,8 +247,9 @@ impl<'g> Inference<'_, 'g> {
             let uniform = graph.uniform(streams.steps + 2 * t + 1, 1);
             // Whatever α is, u_0 has the distribution of momenta, and what it tells about v_0 is known: v_0 cancels.
             let transition = Transition { alpha: transition.alpha.filter(|_| t > 0), ..transition.clone() };
-            let (after, info) = transition.step(state, noise, uniform);
-            entropy = entropy + self.entropy(&momentum, momentum.sample(noise));
+            let sampled = self.entropies.take(momentum.sample(noise), variables);
+            let (after, info) = transition.step_with(state, sampled, uniform);
+            entropy = entropy + self.entropies.of(&momentum, sampled);
             if let Some(alpha) = transition.alpha {
                 // -log of the factor (1 - α²)^(-d/2) in q_U (`eq:qUDefinition`).
                 entropy = entropy + (-alpha.square()).log1p() * (0.5 * d as f64);
@@ -276,14 +273,6 @@ impl<'g> Inference<'_, 'g> {
             Arrival { v, seen: Expr::concat_cols(&seen), log_prob }
         };
         counted.map(arrival).collect()
-    }
-
-    /// `-log` density of a draw, or its expectation.
-    fn entropy(&self, distribution: &Gaussian<'g>, draw: Expr<'g>) -> Expr<'g> {
-        match self.entropies {
-            Entropies::ClosedForm => distribution.entropy(),
-            Entropies::Sampled => -distribution.log_prob(draw),
-        }
     }
 }
 

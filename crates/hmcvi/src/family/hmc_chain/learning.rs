@@ -19,6 +19,8 @@ impl<'g> From<Chain<'g>> for Draw<'g> {
             terms: chain.named_terms(),
             bound: chain.terms.total(),
             loss: chain.loss(),
+            unstable: chain.unstable(),
+            variables: chain.variables.clone(),
             path: chain.path(),
             diverging: has_steps.then_some(chain.diverging),
             measures: chain.measures(),
@@ -73,6 +75,12 @@ impl<'g> Chain<'g> {
         let shorter = (mean_of_columns(step_size.log()) * 2.0 - mean_of_columns(kinetic.log_mass)) * pull;
         let without_steps = first.before.log_density + self.terms.initial_entropy;
         Some(error.less(unstable).select(-bound, shorter - without_steps))
+    }
+
+    /// 1 for rows whose loss is not minus their bound.
+    fn unstable(&self) -> Option<Expr<'g>> {
+        let has_others = !self.accepts() && !self.steps.is_empty();
+        has_others.then(|| 1.0 - self.worst_energy_error().less(self.end.graph().constant(UNSTABLE)))
     }
 
     /// The largest energy error of each row's simulations: infinite where one diverged or is not a number.

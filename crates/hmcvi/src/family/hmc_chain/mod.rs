@@ -13,12 +13,12 @@ mod reverse;
 mod settings;
 mod step_size;
 
-pub use chain::{BoundTerms, Chain, Entropies, Inference, Step};
+pub use chain::{BoundTerms, Chain, Inference, Step};
 pub use settings::{Acceptance, ChainSettings, Mass, Reverse, StepSize};
 
 use hmcvi_graph::Real;
 
-use super::{BeginError, Draw, Family, FirstLook, Target};
+use super::{BeginError, Draw, Entropies, Family, FirstLook, Target};
 use crate::dist::Gaussian;
 use crate::nn::{Activation, Network};
 
@@ -37,12 +37,6 @@ pub struct HmcChain {
 
 impl HmcChain {
     /// The chain for a target. It has more to tell than a [`Draw`].
-    pub fn chain<'g>(&self, target: &Target<'_, 'g>) -> Chain<'g> {
-        self.chain_with(target, Entropies::ClosedForm)
-    }
-
-    /// The same with a bound in the form that is asked for; with sampled entropies, the bound of a row is the logarithm of
-    /// its importance weight.
     pub fn chain_with<'g>(&self, target: &Target<'_, 'g>, entropies: Entropies) -> Chain<'g> {
         Inference {
             parameters: target.parameters,
@@ -76,8 +70,8 @@ impl Family for HmcChain {
         network.gaussian(target.parameters, target.context, dimension)
     }
 
-    fn draw<'g>(&self, target: &Target<'_, 'g>) -> Draw<'g> {
-        self.chain(target).into()
+    fn draw_with<'g>(&self, target: &Target<'_, 'g>, entropies: Entropies) -> Draw<'g> {
+        self.chain_with(target, entropies).into()
     }
 
     fn is_gaussian(&self) -> bool {

@@ -1,0 +1,78 @@
+//! Guard that every family goes through the whole program: training, resuming, every estimate of an evaluation, samples,
+//! pictures of its latent plane and a report.
+
+mod common;
+
+use std::fs;
+
+use common::Sandbox;
+use serde_json::Value;
+
+const ROWS: usize = 120;
+const COLUMNS: usize = 5;
+
+/// Two groups of rows with some noise.
+fn table() -> String {
+    let value =
+        |row: usize, column: usize| ((row % 2) * column + (row * 13 + column * 7) % 5).rem_euclid(3).min(1);
+    let line = |row| (0..COLUMNS).map(|column| value(row, column).to_string()).collect::<Vec<_>>().join(",");
+    let names = (0..COLUMNS).map(|column| format!("c{column}")).collect::<Vec<_>>().join(",");
+    std::iter::once(names).chain((0..ROWS).map(line)).map(|line| line + "\n").collect()
+}
+
+/// Trains, interrupts and resumes, evaluates, samples and reports a run of these settings.
+#[track_caller]
+fn goes_through(preset: &str, settings: &[&str], shown: &str) {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.path().join("table.csv"), table()).expect("written");
+    let mut training =
+        vec!["train", preset, "--data", "table.csv", "--out", "run", "--quiet", "--threads", "1"];
+    let small = ["model.hidden=[8]", "model.latent=2", "train.batch=40", "train.epochs=2"];
+    training.extend(["--set", "model.likelihood=bernoulli"].into_iter().chain(small));
+    training.extend(["train.learning_rate.kind=constant"].iter().chain(settings));
+    sandbox.succeed(&training);
+    sandbox.succeed(&["resume", "run", "--set", "train.epochs=4", "--quiet", "--threads", "1"]);
+    let at = training.iter().position(|word| *word == "train.epochs=2").expect("it was given");
+    (training[at], training[5]) = ("train.epochs=4", "whole");
+    sandbox.succeed(&training);
+    let bytes =
+        |run: &str| fs::read(sandbox.path().join(run).join("last.safetensors")).expect("a checkpoint");
+    assert!(bytes("run") == bytes("whole"), "{settings:?}: a resumed run is another one");
+
+    let mut evaluation = vec!["eval", "run", "--limit", "10", "--draws", "1", "--samples", "200", "--json"];
+    evaluation.extend(["--ais", "10", "--bdmc", "20", "--temperatures", "100", "--posterior", "2"]);
+    let found: Value = serde_json::from_str(&sandbox.succeed(&evaluation)).expect("JSON");
+    let number = |path: &str| found.pointer(path).and_then(Value::as_f64).unwrap_or(f64::NAN);
+    let (above, error) = (
+        number("/annealing/above_importance_sampling/mean"),
+        number("/annealing/above_importance_sampling/standard_error"),
+    );
+    assert!(above.abs() < 4.0 * error + 0.05, "{settings:?}: annealing is {above} ± {error} off");
+    sandbox.succeed(&["sample", "run", "--count", "5", "--out", "drawn.png"]);
+    sandbox.succeed(&["report", "run", "--out", "report.html"]);
+    let page = fs::read_to_string(sandbox.path().join("report.html")).expect("a page");
+    for text in ["Reconstructions", "Samples", "Latent map", shown] {
+        assert!(page.contains(text), "{settings:?}: the report does not show {text}");
+    }
+}
+
+#[test]
+fn several_draws_go_through() {
+    goes_through("basic-2d", &["family.draws=5"], "5 draws for each row");
+    let doubly = ["family.draws=3", "family.gradient=doubly-reparameterised"];
+    goes_through("hmcvi-5", &doubly, "doubly reparameterised gradient");
+    goes_through("hmcvi-9", &["family.draws=2"], "simple acceptance");
+}
+
+#[test]
+fn settings_of_families_that_do_not_go_together_are_refused() {
+    let sandbox = Sandbox::new();
+    for (preset, setting, expected) in [
+        ("basic-2d", "family.draws=0", "`family.draws` is 0, but must be a whole number from 1 to 1000"),
+        ("basic-2d", "family.gradient=dreg", "\"plain\" or \"doubly-reparameterised\""),
+        ("hmcvi-9", "family.gradient=doubly-reparameterised", "where `chain.acceptance` is not \"none\""),
+    ] {
+        let text = sandbox.fail(2, &["train", preset, "--out", "run", "--set", setting]);
+        assert!(text.contains(expected), "{setting}: {text}");
+    }
+}
