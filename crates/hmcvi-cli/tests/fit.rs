@@ -254,6 +254,9 @@ fn arviz_reads_the_draws() {
     assert!(output.status.success() && output.stdout == b"agreed\n", "{said}");
 }
 
+const SCHOOLS_DATA: &str =
+    r#"{"J": 8, "y": [28, 8, -3, 7, -1, 1, 18, 12], "sigma": [15, 10, 16, 11, 9, 11, 10, 18]}"#;
+
 const SCHOOLS: &str = "data { int<lower=0> J; vector[J] y; vector<lower=0>[J] sigma; }
 parameters { real mu; real<lower=0> tau; vector[J] raw; }
 transformed parameters { vector[J] theta = mu + tau * raw; }
@@ -265,15 +268,102 @@ model {
 }
 ";
 
+/// What the program computes of each draw; the last goes wrong where `mu` is above 4.
+const GENERATED: &str = "generated quantities {
+  vector[J] log_lik;
+  array[J] real y_rep = normal_rng(theta, sigma);
+  matrix[2, 2] both = [[mu, tau], [1, 2]];
+  vector[150] many = rep_vector(mu, 150);
+  real below = 1;
+  for (j in 1:J) log_lik[j] = normal_lpdf(y[j] | theta[j], sigma[j]);
+  if (mu > 4) reject(\"too large\");
+}
+";
+
+/// What ArviZ is asked to find in the draws of such a program.
+const STAN_CHECKS: &str = r#"
+import json, warnings
+warnings.simplefilter("ignore")
+import arviz, numpy as np
+
+for folder, chains in [("fit", 1), ("nuts", 4)]:
+    found = arviz.from_cmdstan(f"{folder}/draws-*.csv", posterior_predictive="y_rep", log_likelihood="log_lik")
+    arrays = np.load(f"{folder}/draws.npz")
+    same = lambda group, name: np.array_equal(group[name].values, arrays[name], equal_nan=True)
+    assert found.posterior["theta"].shape == (chains, 400 // chains, 8)
+    assert found.posterior["both"].shape[2:] == (2, 2), found.posterior["both"].shape
+    assert same(found.posterior, "both") and same(found.posterior_predictive, "y_rep")
+    assert same(found.log_likelihood, "log_lik") and same(found.posterior, "many")
+    both, mu = found.posterior["both"].values, found.posterior["mu"].values
+    kept = ~np.isnan(both[..., 0, 0])
+    assert (kept == (mu <= 4)).all() and 0 < kept.sum() < 400
+    assert (both[kept][:, 0, 0] == mu[kept]).all() and (both[kept][:, 1, 0] == 1).all()
+    y, sigma = np.array([28, 8, -3, 7, -1, 1, 18, 12]), np.array([15, 10, 16, 11, 9, 11, 10, 18])
+    theta = found.posterior["theta"].values[kept]
+    expected = -0.5 * ((y - theta) / sigma) ** 2 - np.log(sigma) - 0.5 * np.log(2 * np.pi)
+    assert abs(found.log_likelihood["log_lik"].values[kept] - expected).max() < 1e-12
+    noise = (found.posterior_predictive["y_rep"].values[kept] - theta) / sigma
+    assert abs(noise.mean()) < 4 / noise.size ** 0.5 and abs(noise.var() - 1) < 4 * (2 / noise.size) ** 0.5
+    record = json.load(open(f"{folder}/fit.json"))["generated"]
+    assert record["failed"]["draws"] == (~kept).sum(), record["failed"]
+print("agreed")
+"#;
+
+#[test]
+fn generated_quantities_are_run_on_the_draws() {
+    let sandbox = Sandbox::new();
+    let write = |name: &str, text: &str| fs::write(sandbox.path().join(name), text).expect(name);
+    write("schools.stan", &format!("{SCHOOLS}{GENERATED}"));
+    write("schools.json", SCHOOLS_DATA);
+    let common = ["schools.stan", "--data", "schools.json", "--draws", "400"];
+    let found = fit(&sandbox, &[&common[..], &["--method", "gaussian", "--out", "fit"]].concat());
+    let rows = found["generated"]["rows"].as_array().expect("rows");
+    let names: Vec<&str> = rows.iter().filter_map(|row| row["name"].as_str()).collect();
+    assert_eq!(names[7..10], ["log_lik[8]", "y_rep[1]", "y_rep[2]"]);
+    assert_eq!(names[16..], ["both[1,1]", "both[2,1]", "both[1,2]", "both[2,2]", "below"]);
+    assert_eq!(found["generated"]["large"], serde_json::json!([{ "name": "many", "numbers": 150 }]));
+    let failed = &found["generated"]["failed"];
+    assert!(failed["message"].as_str().is_some_and(|text| text.contains("line 17")), "{failed}");
+    let draws = |run: &str| fs::read_to_string(sandbox.path().join(run).join("draws-1.csv")).expect("draws");
+    let header = draws("fit").lines().find(|line| !line.starts_with('#')).expect("names").to_owned();
+    assert!(header.starts_with("lp__,log_weight__,mu,tau,raw.1,"), "{header}");
+    assert!(
+        header.contains("theta.8,log_lik.1,") && header.contains("both.1.1,both.2.1,both.1.2,"),
+        "{header}"
+    );
+    sandbox.succeed(&["fit", "fit/fit.toml", "--out", "again", "--quiet"]);
+    assert_eq!(draws("fit"), draws("again"), "the seed and the draw say all");
+    let said = sandbox.run(&["fit", "fit/fit.toml", "--out", "told"]);
+    let said = String::from_utf8_lossy(&said.stderr);
+    assert!(said.contains("quantities of") && said.contains("line 17, column"), "{said}");
+    fit(&sandbox, &[&common[..], &["--method", "nuts", "--out", "nuts"]].concat());
+    sandbox.succeed(&["report", "fit", "nuts", "--out", "page.html", "--quiet"]);
+    let page = fs::read_to_string(sandbox.path().join("page.html")).expect("a page");
+    assert!(
+        page.contains("Generated quantities") && page.contains("y_rep[1]") && page.contains("150 numbers")
+    );
+    assert!(!page.contains("many[1]"));
+
+    let python = std::env::var("HMCVI_TEST_PYTHON").unwrap_or_else(|_| "python3".into());
+    let ready = Command::new(&python).args(["-W", "ignore", "-c", "import numpy, arviz"]).output();
+    if !ready.is_ok_and(|output| output.status.success()) {
+        return skipped(&format!("`{python}` has no numpy or no arviz (HMCVI_TEST_PYTHON names another)"));
+    }
+    let output = Command::new(&python)
+        .args(["-c", STAN_CHECKS])
+        .current_dir(sandbox.path())
+        .output()
+        .expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && output.stdout == b"agreed\n", "{said}");
+}
+
 #[test]
 fn stan_programs_are_fitted_as_they_are() {
     let sandbox = Sandbox::new();
     let write = |name: &str, text: &str| fs::write(sandbox.path().join(name), text).expect(name);
     write("schools.stan", SCHOOLS);
-    write(
-        "schools.json",
-        r#"{"J": 8, "y": [28, 8, -3, 7, -1, 1, 18, 12], "sigma": [15, 10, 16, 11, 9, 11, 10, 18]}"#,
-    );
+    write("schools.json", SCHOOLS_DATA);
     let found =
         fit(&sandbox, &["schools.stan", "--data", "schools.json", "--method", "gaussian", "--out", "stan"]);
     // A Cauchy distribution on positive numbers has half of the mass that the half-Cauchy of the built-in model has.

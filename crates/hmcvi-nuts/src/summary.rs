@@ -29,6 +29,29 @@ pub struct Row {
     pub ess_tail: Option<f64>,
 }
 
+impl Row {
+    /// The summary of a number with these draws in each chain. Chains are cut to the length of the shortest.
+    pub fn of(name: &str, chains: &[Vec<f64>]) -> Self {
+        let length = chains.iter().map(Vec::len).min().unwrap_or(0);
+        if length == 0 {
+            let none = f64::NAN;
+            return Row {
+                name: name.into(),
+                mean: none,
+                sd: none,
+                q05: none,
+                q50: none,
+                q95: none,
+                mcse: None,
+                r_hat: None,
+                ess_bulk: None,
+                ess_tail: None,
+            };
+        }
+        row(name, &chains.iter().map(|chain| chain[..length].to_vec()).collect::<Vec<_>>())
+    }
+}
+
 /// The summary of draws in chains of equal length, of which there is at least one.
 pub(crate) fn row(name: &str, chains: &[Vec<f64>]) -> Row {
     let mut x = chains.concat();

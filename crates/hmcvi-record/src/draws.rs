@@ -66,20 +66,35 @@ impl DrawTable {
     /// # Errors
     /// If it is no table of numbers; the message names the line.
     pub fn from_csv(text: &str) -> Result<Self, DrawError> {
+        Self::some_of_csv(text, |_| true)
+    }
+
+    /// Reads those columns of such a text whose names are wanted.
+    ///
+    /// # Errors
+    /// As those of [`from_csv`](Self::from_csv), of all columns.
+    pub fn some_of_csv(text: &str, wanted: impl Fn(&str) -> bool) -> Result<Self, DrawError> {
         let lines = text.lines().enumerate().map(|(i, line)| (i + 1, line.trim()));
         let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
         let error = |line, found: String, expected: String| DrawError { line, found, expected };
         let Some((_, names)) = lines.next() else {
             return Err(error(1, "nothing".into(), "the names of columns".into()));
         };
-        let mut table = DrawTable { columns: names.split(',').map(bracketed).collect(), values: Vec::new() };
+        let names: Vec<String> = names.split(',').map(bracketed).collect();
+        let keep: Vec<bool> = names.iter().map(|name| wanted(name)).collect();
+        let expected = names.len();
+        let kept = names.into_iter().zip(&keep).filter_map(|(name, keep)| keep.then_some(name));
+        let mut table = DrawTable { columns: kept.collect(), values: Vec::new() };
         for (number, line) in lines {
-            let before = table.values.len();
+            let mut found = 0;
             for cell in line.split(',') {
-                let value = cell.parse();
-                table.values.push(value.map_err(|_| error(number, format!("`{cell}`"), "a number".into()))?);
+                if keep.get(found).copied().unwrap_or(true) {
+                    let value = cell.parse();
+                    let value = value.map_err(|_| error(number, format!("`{cell}`"), "a number".into()))?;
+                    table.values.push(value);
+                }
+                found += 1;
             }
-            let (found, expected) = (table.values.len() - before, table.columns.len());
             if found != expected {
                 return Err(error(number, format!("{found} values"), expected.to_string()));
             }
@@ -115,6 +130,9 @@ mod tests {
         assert_eq!(DrawTable::from_csv(&text).expect("a table"), table);
         assert_eq!(table.column("mu"), Some(vec![1e-300, 0.1 + 0.2]));
         assert_eq!(table.names().collect::<Vec<_>>(), ["mu", "L[1,2]"]);
+        let some = DrawTable::some_of_csv(&text, |name| name != "mu").expect("a table");
+        assert_eq!(some.columns, ["lp__", "L[1,2]"]);
+        assert_eq!(some.values, [-1.0 / 3.0, f64::INFINITY, -2.5, -7e22]);
     }
 
     #[test]

@@ -91,6 +91,9 @@ pub struct FitRecord {
     /// How far the draws are from those of NUTS, where it was run beside the fit.
     #[serde(default)]
     pub check: Option<FitCheck>,
+    /// Generated quantities of a Stan program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generated: Option<FitGenerated>,
 }
 
 impl Versioned for FitRecord {
@@ -126,6 +129,39 @@ pub struct FitRow {
     pub ess_bulk: Option<f64>,
     /// Effective sample size in the tails; only chains have one.
     pub ess_tail: Option<f64>,
+}
+
+/// What draws say about the generated quantities of a Stan program.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FitGenerated {
+    /// Every number of those quantities that have not too many.
+    pub rows: Vec<FitRow>,
+    /// Quantities that have too many numbers for rows; their draws are in the files.
+    pub large: Vec<LargeQuantity>,
+    /// Draws for which something went wrong; what could not be computed is not a number there.
+    pub failed: Option<FailedQuantities>,
+    /// Seconds that it took.
+    pub seconds: f64,
+}
+
+/// A generated quantity with many numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LargeQuantity {
+    /// Its name.
+    pub name: String,
+    /// How many numbers it has.
+    pub numbers: u64,
+}
+
+/// Draws whose quantities could not be computed, or are outside of their declared bounds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedQuantities {
+    /// How many draws these are.
+    pub draws: u64,
+    /// The first of them, counted from 1 through all chains.
+    pub first: u64,
+    /// What went wrong there, with the line of the program.
+    pub message: String,
 }
 
 /// A part of a fit.

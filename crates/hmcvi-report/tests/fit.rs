@@ -44,6 +44,7 @@ fn fit(name: &str, method: FitMethod, shift: f64) -> FitData {
         sampler: None,
         evidence: None,
         check: None,
+        generated: None,
     };
     FitData {
         name: name.into(),

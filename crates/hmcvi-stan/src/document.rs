@@ -64,7 +64,9 @@ in which each step needs the one before is unrolled.
   conditions of `while` have to be known from the data.
 - **`~` and `_lupdf`** drop what does not depend on parameters, as Stan does; `_lpdf` and `_lpmf` keep it. A setting of
   the model keeps it everywhere, which the evidence needs.
-- **Generated quantities** are computed for each draw, with `_rng` from a seed.
+- **Generated quantities** are computed for each draw, in double precision; there everything is known, also positions,
+  sizes of loops and conditions. Draws of `_rng` functions depend on the seed and the number of the draw alone. A draw for
+  which they fail keeps its parameters, has `NaN` for them, and is reported with its number and the line.
 - **Errors** name line and column, underline the text, and say what to write instead.
 
 Not supported: complex numbers, tuples, `#include`, functions as results of functions, `algebra_solver`,

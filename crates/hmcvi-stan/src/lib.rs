@@ -40,4 +40,4 @@ mod value;
 
 pub use document::language;
 pub use error::StanError;
-pub use model::{Model, Program, Settings};
+pub use model::{Block, Failed, Model, Program, Quantities, Settings, Variable};

@@ -2,7 +2,7 @@
 #![allow(missing_docs, reason = "tests are named for what they guard")]
 
 use hmcvi::bayes::Data;
-use hmcvi_stan::Program;
+use hmcvi_stan::{Block, Program};
 
 const TEXT: &str = "
 functions { real twice(real x) { return 2 * x; } }
@@ -29,7 +29,11 @@ fn quantities_of_a_draw_have_stan_s_order_and_values() {
     let model = Program::parse(TEXT).and_then(|program| program.model(&data)).expect("a model");
     assert_eq!(model.names()[..8], ["mu", "s", "M[1,1]", "M[2,1]", "M[1,2]", "M[2,2]", "M[1,3]", "M[2,3]"]);
     assert_eq!(model.names()[11..14], ["centred[1]", "centred[2]", "double_mu"]);
-    assert_eq!(model.counts(), [11, 2]);
+    let variables: Vec<(&str, Block)> =
+        model.variables().iter().map(|v| (v.name.as_str(), v.block)).collect();
+    assert_eq!(variables[3..5], [("p", Block::Parameters), ("centred", Block::Transformed)]);
+    assert_eq!(model.variables()[2].sizes, [2, 3]);
+    assert_eq!(model.variables()[2].order(), [0, 3, 1, 4, 2, 5]);
     // Values as the model has them: matrices row by row.
     let row = [0.3, 2.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 0.2, 0.5, 0.3, 1.2, -0.8];
     let all = model.quantities(&row, 7, 3).expect("quantities");

@@ -2,7 +2,7 @@
 
 use hmcvi_record::{Finding, FitMethod, FitRecord, SamplerFacts};
 
-use super::text::ending;
+use super::text::{ending, failure};
 use super::trust::{
     ESS_LIMIT, HIGH_K_HAT, MOST_DIVERGENCES, R_HAT_LIMIT, Trust, largest_rhat, smallest_ess, trust,
 };
@@ -45,7 +45,17 @@ pub fn diagnose_fit(record: &FitRecord, place: &str) -> Vec<Finding> {
             all.push(against_nuts(record, &again));
         }
     }
+    all.extend(quantities(record));
     all
+}
+
+/// What went wrong with the generated quantities of a program.
+fn quantities(record: &FitRecord) -> Option<Finding> {
+    let failed = record.generated.as_ref()?.failed.as_ref()?;
+    let found = failure(failed, record.draws);
+    let meaning =
+        "what could not be computed is `NaN` in the files; draws of parameters are not touched by it";
+    Some(remark("quantities", found, meaning, "mend the program there, or bound what it is given"))
 }
 
 fn end(record: &FitRecord, again: &dyn Fn(&str) -> String) -> Finding {

@@ -68,6 +68,7 @@ mod tests {
             sampler: None,
             evidence: None,
             check: None,
+            generated: None,
         }
     }
 

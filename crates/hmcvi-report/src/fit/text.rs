@@ -1,6 +1,8 @@
 //! Show what a fit has found as a table for a terminal.
 
-use hmcvi_record::{Estimate, FitEvidence, FitMethod, FitRecord, FitRow, FitStage};
+use hmcvi_record::{
+    Estimate, FailedQuantities, FitEvidence, FitMethod, FitRecord, FitRow, FitStage, LargeQuantity,
+};
 
 use super::trust::trust;
 use crate::table::{Align, Table};
@@ -14,6 +16,17 @@ pub fn fit_text(record: &FitRecord, place: &str) -> String {
     let mut text = format!("{}\n\n", subject(record));
     if !record.parameters.is_empty() {
         text += &format!("{}\n", table(&record.parameters, place));
+    }
+    if let Some(generated) = &record.generated {
+        if !generated.rows.is_empty() {
+            text += &format!("generated quantities\n{}\n", table(&generated.rows, place));
+        }
+        for LargeQuantity { name, numbers } in &generated.large {
+            text += &format!("{name}: {} in {place}/draws.npz\n", counted(*numbers, "number"));
+        }
+        if !generated.large.is_empty() {
+            text.push('\n');
+        }
     }
     for (name, value) in plain_facts(record) {
         text += &format!("{name:<14}{value}\n");
@@ -114,6 +127,8 @@ pub(crate) fn plain_facts(record: &FitRecord) -> Vec<(&'static str, String)> {
     let end = |stage: &FitStage| Some(format!("{}: {}", stage.name, ending(stage)?));
     let stages: Vec<String> = record.stages.iter().filter_map(end).collect();
     add("stopped", (!stages.is_empty()).then(|| stages.join("; ")));
+    let failed = record.generated.as_ref().and_then(|generated| generated.failed.as_ref());
+    add("quantities", failed.map(|failed| failure(failed, record.draws)));
     add("seconds", Some(format!("{:.1}", record.seconds)));
     all
 }
@@ -121,6 +136,16 @@ pub(crate) fn plain_facts(record: &FitRecord) -> Vec<(&'static str, String)> {
 /// Whether the log evidence is by annealing from both sides.
 pub(crate) fn annealed(record: &FitRecord) -> bool {
     record.evidence.as_ref().is_some_and(|e| e.is_bracket && e.between.is_some())
+}
+
+/// What went wrong with generated quantities, in one line.
+pub(crate) fn failure(failed: &FailedQuantities, draws: u64) -> String {
+    let first = failed.message.lines().next().unwrap_or_default();
+    let which = match failed.draws == draws {
+        true => "in all draws".into(),
+        false => format!("in {} of {}", grouped(failed.draws), counted(draws, "draw")),
+    };
+    format!("wrong {which}, first in draw {}: {first}", grouped(failed.first))
 }
 
 /// Why a stage ended.

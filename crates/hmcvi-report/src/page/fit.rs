@@ -1,6 +1,8 @@
 //! Write a report on fits of a Bayesian model as a page.
 
-use hmcvi_record::{FitComparison, FitMethod, FitReport, FitRow, FitRunReport, Level, PairPlot, Section};
+use hmcvi_record::{
+    FitComparison, FitMethod, FitReport, FitRow, FitRunReport, LargeQuantity, Level, PairPlot, Section,
+};
 use maud::{Markup, html};
 
 use super::cards::{Card, set};
@@ -158,13 +160,25 @@ fn results(report: &FitReport) -> Markup {
     html! {
         @for run in report.runs.iter().filter(|run| !run.record.parameters.is_empty()) {
             @if report.runs.len() > 1 { h3 { (run.name) } }
-            div class="lone" { (numbers(run)) }
+            div class="lone" { (numbers(run, &format!("Draws of {}", run.name), &run.record.parameters)) }
+            @if let Some(generated) = &run.record.generated {
+                @if !generated.rows.is_empty() {
+                    h3 { "Generated quantities" }
+                    div class="lone" {
+                        (numbers(run, &format!("Generated quantities of {}", run.name), &generated.rows))
+                    }
+                }
+                @for LargeQuantity { name, numbers } in &generated.large {
+                    p class="meaning" {
+                        code { (name) } ": " (counted(*numbers, "number")) " in " code { (run.place) "/draws.npz" } "."
+                    }
+                }
+            }
         }
     }
 }
 
-fn numbers(run: &FitRunReport) -> Markup {
-    let rows = &run.record.parameters;
+fn numbers(run: &FitRunReport, title: &str, rows: &[FitRow]) -> Markup {
     let chains = rows.iter().any(|row| row.rhat.is_some());
     let mut titles = ["", "mean", "sd", "q05", "q50", "q95", "mcse"].map(String::from).to_vec();
     titles.extend(chains.then_some(["rhat", "ess_bulk", "ess_tail"]).into_iter().flatten().map(String::from));
@@ -182,7 +196,7 @@ fn numbers(run: &FitRunReport) -> Markup {
     let lines: Vec<Vec<String>> = rows.iter().take(ROWS).map(cells).collect();
     let left = rows.len().saturating_sub(ROWS) as u64;
     html! {
-        (table(&format!("Draws of {}", run.name), &titles, &lines))
+        (table(title, &titles, &lines))
         @if left > 0 { p class="meaning" { (counted(left, "more row")) " in " code { (run.place) "/fit.json" } "." } }
     }
 }

@@ -20,6 +20,7 @@ use hmcvi::dist::random::RandomSource;
 
 use crate::ast::{Blocks, Function};
 use crate::error::{Problem, Result, Span};
+use crate::functions::density::Kernels;
 use crate::tape::Tape;
 use crate::types::Ty;
 use crate::value::{Data, Value};
@@ -50,6 +51,8 @@ pub(crate) struct Machine<'p> {
     /// Summands of the log density.
     pub(crate) target: Vec<Value>,
     pub(crate) random: Option<RandomSource>,
+    /// Densities of known numbers.
+    pub(crate) kernels: Kernels,
     /// Whether `~` keeps what does not depend on parameters.
     pub(crate) constants: bool,
     /// Place of the expression that is computed, and of the calls around it.
@@ -72,6 +75,7 @@ impl<'p> Machine<'p> {
             tape: Tape::default(),
             target: Vec::new(),
             random,
+            kernels: Kernels::default(),
             constants,
             site: 0,
             span: Span::default(),
@@ -82,6 +86,15 @@ impl<'p> Machine<'p> {
             branches: 0,
             pending: Vec::new(),
         }
+    }
+
+    /// Begins another run, with these random numbers.
+    pub(crate) fn begin(&mut self, random: Option<RandomSource>) {
+        self.tape = Tape::default();
+        self.target.clear();
+        self.pending.clear();
+        (self.random, self.steps, self.numbers) = (random, 0, 0);
+        (self.depth, self.branches) = (0, 0);
     }
 
     /// Values before anything is assigned.

@@ -44,14 +44,13 @@ pub(super) fn model(program: &Program, data: &Data, settings: &Settings) -> Resu
         bound,
         parameters,
         frame: Arc::new(with_data),
+        variables: Vec::new(),
+        orders: Vec::new(),
         names: Vec::new(),
-        parameter_count: 0,
-        transformed_count: 0,
     };
-    let names = generate::names(&model)?;
-    model.parameter_count = names.parameters;
-    model.transformed_count = names.transformed;
-    model.names = names.all;
+    model.variables = generate::variables(&model)?;
+    model.orders = model.variables.iter().map(generate::Variable::order).collect();
+    model.names = model.variables.iter().flat_map(generate::Variable::names).collect();
     Ok(model)
 }
 

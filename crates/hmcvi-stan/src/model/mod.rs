@@ -16,6 +16,7 @@ use crate::error::{Problem, StanError};
 use crate::machine::Frame;
 use crate::parser::parse;
 
+pub use generate::{Block, Failed, Quantities, Variable};
 pub(crate) use parameter::{Kind, Parameter};
 
 /// The memory that nested expressions and calls may take.
@@ -49,9 +50,10 @@ pub struct Model {
     pub(crate) parameters: Arc<[Parameter]>,
     /// Variables after data were read and transformed.
     pub(crate) frame: Arc<Frame>,
+    variables: Vec<Variable>,
+    /// Places of the numbers of each variable in Stan's order.
+    orders: Vec<Vec<usize>>,
     names: Vec<String>,
-    parameter_count: usize,
-    transformed_count: usize,
 }
 
 impl Program {
@@ -100,35 +102,41 @@ impl Model {
         &self.names
     }
 
-    /// How many of the names are those of parameters, and how many of transformed parameters.
-    pub fn counts(&self) -> [usize; 2] {
-        [self.parameter_count, self.transformed_count]
+    /// The variables of a draw, in the order of [`names`](Self::names).
+    pub fn variables(&self) -> &[Variable] {
+        &self.variables
+    }
+
+    /// Variables of a block, with the places of their numbers in Stan's order.
+    pub(crate) fn of_block(&self, block: Block) -> impl Iterator<Item = (&Variable, &Vec<usize>)> {
+        self.variables.iter().zip(&self.orders).filter(move |(variable, _)| variable.block == block)
     }
 
     /// All quantities of one draw, in the order of [`names`](Self::names), from the values of a row of
     /// [`Built::row`](hmcvi::bayes::Built::row). Random numbers depend on the seed and the number of the draw alone.
     ///
     /// # Errors
-    /// If the row has another length, or generated quantities do what is not supported.
+    /// If the row has another length, or the program does what it cannot: the error has the place.
     pub fn quantities(&self, row: &[f64], seed: u64, draw: u32) -> Result<Vec<f64>, StanError> {
-        on_stack(|| generate::quantities(self, row, seed, draw))
+        on_stack(|| generate::one(self, row, seed, draw))
             .map_err(|problem| problem.in_text(&self.program.text))
     }
 
-    /// All quantities of many draws, one row after the other.
+    /// All quantities of many draws, whose rows come one after the other, on some threads: as
+    /// [`quantities`](Self::quantities) has them, draw by draw. What cannot be computed is not a number, and the first
+    /// such draw is said. `goes_on` hears how many draws are done; nothing comes back where it says no.
     ///
     /// # Errors
-    /// As [`quantities`](Self::quantities).
-    pub fn all_quantities(&self, rows: &[f64], seed: u64) -> Result<Vec<f64>, StanError> {
-        let width = self.bound.element_names().len();
-        on_stack(|| {
-            let mut all = Vec::with_capacity(rows.len() / width.max(1) * self.names.len());
-            for (draw, row) in rows.chunks(width.max(1)).enumerate() {
-                all.extend(generate::quantities(self, row, seed, draw as u32)?);
-            }
-            Ok(all)
-        })
-        .map_err(|problem: Problem| problem.in_text(&self.program.text))
+    /// If the numbers are no rows of [`Built::row`](hmcvi::bayes::Built::row).
+    pub fn all_quantities(
+        &self,
+        rows: &[f64],
+        seed: u64,
+        threads: usize,
+        goes_on: &(dyn Fn(usize) -> bool + Sync),
+    ) -> Result<Option<Quantities>, StanError> {
+        generate::all(self, rows, seed, threads, goes_on)
+            .map_err(|problem: Problem| problem.in_text(&self.program.text))
     }
 }
 

@@ -150,22 +150,31 @@ impl FitDirectory {
     /// # Errors
     /// If it cannot be read, or is no table of draws.
     pub fn table(&self, name: &str) -> Result<DrawTable, DirectoryError> {
+        self.columns(name, &|_| true)
+    }
+
+    fn columns(&self, name: &str, wanted: &dyn Fn(&str) -> bool) -> Result<DrawTable, DirectoryError> {
         let file = self.file(name);
-        let table = DrawTable::from_csv(&text(&file)?);
+        let table = DrawTable::some_of_csv(&text(&file)?, wanted);
         table.map_err(|why| DirectoryError::content(&file, why, "draws of a fit"))
     }
 
-    /// The draws of all chains whose files begin with `prefix`, in order; none if there are no such files.
+    /// The draws of all chains whose files begin with `prefix`, in order, and of them the columns that are wanted; none
+    /// if there are no such files.
     ///
     /// # Errors
     /// If one of them cannot be read.
-    pub fn chains(&self, prefix: &str) -> Result<Vec<DrawTable>, DirectoryError> {
+    pub fn chains(
+        &self,
+        prefix: &str,
+        wanted: &dyn Fn(&str) -> bool,
+    ) -> Result<Vec<DrawTable>, DirectoryError> {
         let entries = fs::read_dir(&self.path).map_err(|e| DirectoryError::io(&self.path, "open", e))?;
         let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
         let mut chains: Vec<(u64, String)> =
             names.filter_map(|name| Some((number_of(prefix, &name)?, name))).collect();
         chains.sort();
-        chains.iter().map(|(_, name)| self.table(name)).collect()
+        chains.iter().map(|(_, name)| self.columns(name, wanted)).collect()
     }
 }
 

@@ -9,16 +9,24 @@ use hmcvi_record::{DrawTable, FitMethod, FitStage, SamplerFacts};
 use super::evidence;
 use super::model::Chosen;
 use super::outcome::{Found, Outcome};
+use super::quantities;
 use super::watch::Watch;
 use crate::Context;
 use crate::failure::Failure;
 
 /// Fits or samples.
 pub(super) fn infer(context: &Context, spec: &FitSpec, chosen: &Chosen) -> Result<Outcome, Failure> {
-    match spec.method {
+    let mut outcome = match spec.method {
         FitMethod::Nuts => sample(context, spec, &chosen.bound),
         FitMethod::Hmcvi | FitMethod::Gaussian => fit(context, spec, &chosen.bound),
+    }?;
+    if let Some(stan) = &chosen.stan
+        && !context.interrupt.requested()
+    {
+        outcome.generated = quantities::add(context, stan, spec.seed, spec.method, &mut outcome.chains)?;
+        outcome.finished &= outcome.generated.is_some() || outcome.chains.is_empty();
     }
+    Ok(outcome)
 }
 
 fn fit(context: &Context, spec: &FitSpec, bound: &Bound) -> Result<Outcome, Failure> {
@@ -55,6 +63,7 @@ fn fit(context: &Context, spec: &FitSpec, bound: &Bound) -> Result<Outcome, Fail
         nuts: nuts.unwrap_or_default(),
         check,
         evidence,
+        generated: None,
         found: Found::Fit {
             parameters: shown.summary(),
             resampled: chosen.is_some(),
@@ -144,6 +153,7 @@ fn sample(context: &Context, spec: &FitSpec, bound: &Bound) -> Result<Outcome, F
         nuts: Vec::new(),
         check: None,
         evidence: None,
+        generated: None,
         found: Found::Chains(sampled, facts),
     })
 }

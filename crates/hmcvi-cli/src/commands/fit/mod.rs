@@ -4,6 +4,7 @@ mod evidence;
 mod infer;
 pub(crate) mod model;
 mod outcome;
+mod quantities;
 mod watch;
 
 use std::path::{Path, PathBuf};
@@ -237,6 +238,12 @@ fn conclude(context: &Context, out: &Path, record: &FitRecord) -> Result<(), Fai
         };
         return Err(Failure::Interrupted(text)
             .then(format!("`hmcvi fit {place}/fit.toml --out {place} --force` begins again")));
+    }
+    if let Some(failed) = record.generated.as_ref().and_then(|generated| generated.failed.as_ref()) {
+        context.terminal.warn(&format!(
+            "quantities of {} of {} draws are wrong; what could not be computed is NaN. First in draw {}: {}",
+            failed.draws, record.draws, failed.first, failed.message
+        ));
     }
     match trust(record).0 {
         Trust::Good => context.terminal.say(&format!("next: hmcvi report {place} --open")),

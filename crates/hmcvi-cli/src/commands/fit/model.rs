@@ -17,6 +17,8 @@ pub(crate) struct Chosen {
     /// What it is called.
     pub(crate) name: String,
     pub(crate) bound: Bound,
+    /// The Stan program, where it is one.
+    pub(crate) stan: Option<hmcvi_stan::Model>,
     /// SHA-256 of the data.
     pub(crate) data_sha256: String,
 }
@@ -67,7 +69,7 @@ pub(crate) fn open(spec: &FitSpec) -> Result<Chosen, Failure> {
         }
     };
     let bound = example.model().bind(&data).map_err(|error| Failure::from(error).about(example.name))?;
-    Ok(Chosen { name: example.name.into(), bound, data_sha256: data.sha256() })
+    Ok(Chosen { name: example.name.into(), bound, stan: None, data_sha256: data.sha256() })
 }
 
 /// A Stan program with its data. `~` keeps what Stan drops: a log evidence needs it, and draws do not depend on it.
@@ -81,7 +83,7 @@ fn open_stan(spec: &FitSpec) -> Result<Chosen, Failure> {
     let model =
         program.model_with(&data, &settings).map_err(|error| Failure::Data(format!("{file}: {error}")))?;
     let bound = model.bound().clone();
-    Ok(Chosen { name: name(file).into(), bound, data_sha256: data.sha256() })
+    Ok(Chosen { name: name(file).into(), bound, stan: Some(model), data_sha256: data.sha256() })
 }
 
 fn find(name: &str) -> Result<&'static Example, Failure> {

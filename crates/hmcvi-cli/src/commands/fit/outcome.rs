@@ -1,13 +1,14 @@
 //! Turn what was found into its record, and write it with all draws.
 
 use hmcvi::bayes::fit::Row;
-use hmcvi::bayes::{Bound, Dims, Draws, Fitted};
+use hmcvi::bayes::{Dims, Draws, Fitted};
 use hmcvi::config::FitSpec;
 use hmcvi::data::NpzWriter;
 use hmcvi::run::FitDirectory;
 use hmcvi_nuts::Sampled;
 use hmcvi_record::{
-    DrawTable, FIT_SCHEMA, FitCheck, FitEvidence, FitRecord, FitRow, FitStage, SamplerFacts, files,
+    DrawTable, FIT_SCHEMA, FitCheck, FitEvidence, FitGenerated, FitRecord, FitRow, FitStage, SamplerFacts,
+    files,
 };
 
 use super::model::Chosen;
@@ -26,6 +27,8 @@ pub(super) struct Outcome {
     pub(super) nuts: Vec<DrawTable>,
     pub(super) check: Option<FitCheck>,
     pub(super) evidence: Option<FitEvidence>,
+    /// Generated quantities of a Stan program; the chains have their draws.
+    pub(super) generated: Option<FitGenerated>,
     pub(super) found: Found,
 }
 
@@ -72,6 +75,7 @@ impl Outcome {
             sampler: None,
             check: self.check.clone(),
             evidence: self.evidence.clone(),
+            generated: self.generated.clone(),
         };
         match &self.found {
             Found::Fit { draws, parameters, resampled, .. } => {
@@ -105,7 +109,7 @@ impl Outcome {
             directory.write(files::GAUSSIAN, table.to_csv(&comments).as_bytes())?;
         }
         if !self.chains.is_empty() {
-            directory.write(files::DRAWS, &arrays(&chosen.bound, &self.chains)?)?;
+            directory.write(files::DRAWS, &self.arrays(chosen)?)?;
         }
         if let Found::Fit { fitted, .. } = &self.found {
             let saved = fitted.save_over(directory.file(files::FITTED));
@@ -136,7 +140,7 @@ fn of_fit(record: &mut FitRecord, draws: &Draws, parameters: &[Row]) {
 }
 
 /// Independent draws have neither R-hat nor autocorrelation: chains alone can fail to converge.
-fn independent(row: &Row) -> FitRow {
+pub(super) fn independent(row: &Row) -> FitRow {
     let Row { name, mean, sd, q05, q50, q95, mcse } = row.clone();
     FitRow { name, mean, sd, q05, q50, q95, mcse: Some(mcse), rhat: None, ess_bulk: None, ess_tail: None }
 }
@@ -147,7 +151,7 @@ fn of_chains(record: &mut FitRecord, sampled: &Sampled, facts: &SamplerFacts) {
     record.parameters = sampled.summary().into_iter().map(of_chain).collect();
 }
 
-fn of_chain(row: hmcvi_nuts::Row) -> FitRow {
+pub(super) fn of_chain(row: hmcvi_nuts::Row) -> FitRow {
     let hmcvi_nuts::Row { name, mean, sd, q05, q50, q95, mcse, r_hat, ess_bulk, ess_tail } = row;
     FitRow { name, mean, sd, q05, q50, q95, mcse, rhat: r_hat, ess_bulk, ess_tail }
 }
@@ -171,22 +175,57 @@ fn comments(spec: &FitSpec, record: &FitRecord, chain: usize, draws: usize) -> V
     all
 }
 
-/// All values as arrays of NumPy, `[chain, draw, ...]`. Chains are cut to the length of the shortest.
-fn arrays(bound: &Bound, chains: &[DrawTable]) -> Result<Vec<u8>, Failure> {
-    let draws = chains.iter().map(DrawTable::len).min().unwrap_or(0);
-    let columns = &chains[0].columns;
-    let sampler = columns.iter().take_while(|name| name.ends_with("__"));
-    let sampler = sampler.map(|name| (name.clone(), Dims::SCALAR));
-    let mut writer = NpzWriter::new();
-    let mut first = 0;
-    for (name, dims) in sampler.chain(bound.values()) {
-        let places = first..first + dims.elements();
-        first = places.end;
-        let rows = chains.iter().flat_map(|chain| chain.values.chunks_exact(columns.len()).take(draws));
-        let values: Vec<f64> = rows.flat_map(|row| &row[places.clone()]).copied().collect();
-        let shape: Vec<usize> =
-            [chains.len(), draws].into_iter().chain(dims.sizes().iter().copied()).collect();
-        writer.array(&name, &shape, &values)?;
+/// A variable of the draws: its name, its sizes, and the place of each of its columns among its numbers row by row.
+struct Variable {
+    name: String,
+    sizes: Vec<usize>,
+    order: Option<Vec<usize>>,
+}
+
+impl Outcome {
+    /// The variables in the order of their columns.
+    fn variables(&self, chosen: &Chosen) -> Vec<Variable> {
+        match (&chosen.stan, &self.generated) {
+            (Some(stan), Some(_)) => stan
+                .variables()
+                .iter()
+                .map(|v| Variable { name: v.name.clone(), sizes: v.sizes.clone(), order: Some(v.order()) })
+                .collect(),
+            _ => {
+                let own = |(name, dims): (String, Dims)| Variable {
+                    name,
+                    sizes: dims.sizes().to_vec(),
+                    order: None,
+                };
+                chosen.bound.values().into_iter().map(own).collect()
+            }
+        }
     }
-    Ok(writer.finish()?)
+
+    /// All values as arrays of NumPy, `[chain, draw, ...]`. Chains are cut to the length of the shortest.
+    fn arrays(&self, chosen: &Chosen) -> Result<Vec<u8>, Failure> {
+        let chains = &self.chains;
+        let draws = chains.iter().map(DrawTable::len).min().unwrap_or(0);
+        let columns = &chains[0].columns;
+        let sampler = columns.iter().take_while(|name| name.ends_with("__"));
+        let sampler = sampler.map(|name| Variable { name: name.clone(), sizes: Vec::new(), order: None });
+        let mut writer = NpzWriter::new();
+        let mut first = 0;
+        for Variable { name, sizes, order } in sampler.chain(self.variables(chosen)) {
+            let elements: usize = sizes.iter().product();
+            let mut values = Vec::with_capacity(chains.len() * draws * elements);
+            let rows = chains.iter().flat_map(|chain| chain.values.chunks_exact(columns.len()).take(draws));
+            for own in rows.map(|row| &row[first..first + elements]) {
+                let start = values.len();
+                values.extend_from_slice(own);
+                for (value, place) in own.iter().zip(order.iter().flatten()) {
+                    values[start + place] = *value;
+                }
+            }
+            first += elements;
+            let shape: Vec<usize> = [chains.len(), draws].into_iter().chain(sizes).collect();
+            writer.array(&name, &shape, &values)?;
+        }
+        Ok(writer.finish()?)
+    }
 }

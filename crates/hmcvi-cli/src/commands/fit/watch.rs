@@ -19,6 +19,7 @@ pub(crate) struct Watch<'c> {
     /// Draws that each chain has done, and its divergences.
     chains: Vec<(usize, usize)>,
     annealing: Option<EvidenceStage>,
+    said_quantities: bool,
 }
 
 /// Names of stages in records.
@@ -44,7 +45,15 @@ fn in_words(stage: Stage) -> &'static str {
 impl<'c> Watch<'c> {
     pub(crate) fn new(context: &'c Context) -> Self {
         let now = Instant::now();
-        Watch { context, stages: Vec::new(), begun: now, spoken: now, chains: Vec::new(), annealing: None }
+        Watch {
+            context,
+            stages: Vec::new(),
+            begun: now,
+            spoken: now,
+            chains: Vec::new(),
+            annealing: None,
+            said_quantities: false,
+        }
     }
 
     /// Takes the redrawn line away; gives the stages with their traces.
@@ -123,6 +132,21 @@ impl<'c> Watch<'c> {
             .part(Rank::Important, format!("left {}", self.left(done, of)));
         self.show(&line, begins.then_some("sampling with NUTS"));
         if self.goes_on() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+
+    /// Shows how many draws have their quantities; returns whether to go on.
+    pub(crate) fn quantities(&mut self, done: usize, of: usize) -> bool {
+        const WHAT: &str = "quantities of draws";
+        // Most are done before anybody could read it.
+        if self.begun.elapsed().as_secs_f64() > 1.0 {
+            let line = Line::with_bar(done as f64 / of as f64)
+                .part(Rank::Vital, WHAT)
+                .part(Rank::Vital, format!("draw {done} of {of}"))
+                .part(Rank::Important, format!("left {}", self.left(done, of)));
+            let begins = !std::mem::replace(&mut self.said_quantities, true);
+            self.show(&line, begins.then_some(WHAT));
+        }
+        self.goes_on()
     }
 
     /// Time left if the rest takes as long as what was done since the stage began.

@@ -1,5 +1,6 @@
 //! Read everything that is known of fits of a Bayesian model.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use hmcvi::run::{FitDirectory, Lock};
@@ -55,14 +56,18 @@ pub(crate) fn one(path: &Path) -> Result<FitData, Failure> {
             }
         });
     };
+    // Generated quantities may be many times as many as the numbers of the model.
+    let own: HashSet<&str> = record.parameters.iter().map(|row| row.name.as_str()).collect();
+    let wanted = |name: &str| name.ends_with("__") || own.contains(name);
+    let chains = directory.chains(files::DRAWS_OF_CHAIN, &wanted)?;
     let gaussian = directory.file(files::GAUSSIAN).exists().then(|| directory.table(files::GAUSSIAN));
     Ok(FitData {
         name: name(path),
         place: path.display().to_string(),
+        chains,
         record,
         config,
-        chains: directory.chains(files::DRAWS_OF_CHAIN)?,
         gaussian: gaussian.transpose()?,
-        nuts: directory.chains(files::NUTS_OF_CHAIN)?,
+        nuts: directory.chains(files::NUTS_OF_CHAIN, &|_| true)?,
     })
 }

@@ -31,7 +31,11 @@ pub(super) fn ask(machine: &mut Machine<'_>, name: &str, all: &[Value], part: Pa
         Kind::Together { .. } => all.iter().map(|value| value.sizes).collect(),
     };
     if known {
-        return eval_known(dist, part, all).map(Value::num);
+        // What is no finite number may be worth an error, which the formulas of known numbers have.
+        return match machine.kernels.eval(id, part, all).filter(|value| value.is_finite()) {
+            Some(value) => Ok(Value::num(value)),
+            None => eval_known(dist, part, all).map(Value::num),
+        };
     }
     let sizes = machine.tape.sizes_of(sizes);
     let arguments: Vec<&Value> = all.iter().collect();

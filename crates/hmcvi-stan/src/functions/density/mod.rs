@@ -1,6 +1,7 @@
 //! Ask distributions for their log densities and distribution functions, by the names of the language.
 
 mod ask;
+mod kernel;
 mod table;
 mod truncate;
 
@@ -14,6 +15,7 @@ use crate::value::Value;
 use ask::ask;
 
 pub(crate) use ask::of;
+pub(crate) use kernel::Kernels;
 pub(crate) use table::{DISTRIBUTIONS, Dist, Kind};
 pub(crate) use truncate::log_mass;
 

@@ -42,6 +42,20 @@ pub struct Row {
     pub mcse: f64,
 }
 
+impl Row {
+    /// What independent draws of a number say, all alike.
+    pub fn of(name: &str, values: &[f64]) -> Self {
+        let found = row(name, values, &vec![1.0 / values.len() as f64; values.len()]);
+        match values {
+            // Of what is constant, sums would leave rounding errors.
+            [first, rest @ ..] if rest.iter().all(|value| value == first) => {
+                Row { mean: *first, sd: 0.0, mcse: 0.0, ..found }
+            }
+            _ => found,
+        }
+    }
+}
+
 impl Draws {
     pub(super) fn new(values: Vec<(String, Dims)>, dimension: usize) -> Self {
         let names = values.iter().flat_map(|(name, dims)| dims.element_names(name)).collect();
