@@ -63,6 +63,11 @@ fn arguments<'a>(more: &[&'a str]) -> Vec<&'a str> {
 fn fits_are_made_one_after_the_other_and_held_against_what_is_known() {
     let sandbox = Sandbox::new();
     reference(&sandbox, 0.0);
+    // Each of two parts has one of them.
+    let said = sandbox.fail(130, &arguments(&["--minutes", "0", "--part", "1/2"]));
+    assert!(said.contains("1 posteriors are left, first earnings-earn_height"), "{said}");
+    let said = sandbox.fail(130, &arguments(&["--minutes", "0", "--part", "2/2"]));
+    assert!(said.contains("1 posteriors are left, first ionosphere"), "{said}");
     let said = sandbox.fail(130, &arguments(&["--minutes", "0"]));
     assert!(said.contains("2 posteriors are left, first earnings-earn_height"), "{said}");
     // So few updates do not reach the bound of others.

@@ -36,6 +36,7 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:
   hmcvi reproduce posteriors --models seeds,brownian
   hmcvi reproduce posteriors --reference posteriordb --minutes 30
+  hmcvi reproduce posteriors --reference posteriordb --part 3/16 --out /shared/posteriors
   hmcvi reproduce posteriors --status")]
     Posteriors(posteriors::Arguments),
 }

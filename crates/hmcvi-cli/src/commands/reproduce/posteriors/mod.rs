@@ -18,6 +18,7 @@ use self::record::Record;
 use self::row::{Common, Row};
 use crate::Context;
 use crate::commands::fit;
+use crate::commands::rows::Part;
 use crate::failure::Failure;
 
 /// The environment variable that names the folder with reference draws.
@@ -47,6 +48,9 @@ pub(crate) struct Arguments {
     /// Stop before the first fit that begins after this many minutes; the same command continues
     #[arg(long, value_name = "MINUTES")]
     minutes: Option<f64>,
+    /// Make the fits of part I of N, for job arrays with one folder: any part can be run again
+    #[arg(long, value_name = "I/N")]
+    part: Option<Part>,
     /// Only print what is done and what is left
     #[arg(long)]
     status: bool,
@@ -65,13 +69,23 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
         draws: arguments.draws,
         assignments: &arguments.assignments,
     })?;
+    if context.processes.ranks().is_some() {
+        let text =
+            "`reproduce posteriors` does not share its fits among processes that were started together";
+        return Err(Failure::Usage(text.into()).then("start one process for each part, with `--part I/N`"));
+    }
     let asked = asked(&all, &arguments.models)?;
     record::outputs(&arguments.out)?;
+    let own: Vec<&Row> = match arguments.part {
+        Some(part) => part.of(&vec![1.0; asked.len()]).into_iter().map(|i| asked[i]).collect(),
+        None => asked.clone(),
+    };
     if !arguments.status {
-        asked.iter().try_for_each(|row| row.check(arguments.force))?;
-        work(context, arguments, &all, &asked)?;
+        own.iter().try_for_each(|row| row.check(arguments.force))?;
+        work(context, arguments, &all, &own)?;
     }
-    let records = record::collect(&asked, &all, &arguments.out)?;
+    let shown = if arguments.status { &asked } else { &own };
+    let records = record::collect(shown, &all, &arguments.out)?;
     match context.terminal.json {
         true => context.terminal.print_json(&records)?,
         false => context.terminal.print(&table::text(&records))?,

@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use hmcvi::config::FitSpec;
+use hmcvi::run::Lock;
 use hmcvi_record::{Estimate, FitEvidence, ReadError, Versioned};
 use serde::{Deserialize, Serialize};
 
@@ -165,12 +166,15 @@ impl Versioned for Table {
 
 /// Claims the files. A table that can be read makes them this command's own, to be brought up to date.
 pub(super) fn outputs(out: &Path) -> Result<Outputs, Failure> {
+    Lock::check_free(out)?;
     let ours = read(&out.join(TABLE))?.is_some();
     Outputs::claim([TABLE, MARKDOWN].map(|name| out.join(name)), ours)
 }
 
 /// What is known of the rows that were asked for; all that is known is written into the folder.
 pub(super) fn collect(rows: &[&Row], all: &[Row], out: &Path) -> Result<Vec<Record>, Failure> {
+    // Parts that come to an end at the same time write one after the other.
+    let _lock = out.is_dir().then(|| Lock::wait(out)).transpose()?;
     let outputs = outputs(out)?;
     let known = read(&out.join(TABLE))?.unwrap_or_default().rows;
     let mut records = Vec::new();
