@@ -1,8 +1,9 @@
 //! Do the repository's chores: `cargo xtask check` runs its checks, cheapest first, those in Python last and only where
 //! there is one; `cargo xtask export-model` makes the built-in model from a run; `cargo xtask soak` trains for a long time
-//! and watches memory and speed; `cargo xtask supply-chain` checks what the program is made of.
+//! and watches memory and speed; `cargo xtask kill` kills processes of one; `cargo xtask supply-chain` checks what the program is made of.
 #![allow(clippy::print_stderr)]
 
+mod kill;
 mod python;
 mod soak;
 
@@ -36,6 +37,26 @@ const CHECKS: [(&str, &[&str]); 5] = [
     ("tests", &["test", "--workspace", "--quiet"]),
 ];
 
+/// Those that need an MPI and libclang.
+const OVER_MPI: [(&str, &[&str]); 2] = [
+    (
+        "clippy with MPI",
+        &[
+            "clippy",
+            "-p",
+            "hmcvi-cli",
+            "--features",
+            "mpi",
+            "--all-targets",
+            "--quiet",
+            "--",
+            "-D",
+            "warnings",
+        ],
+    ),
+    ("tests over MPI", &["test", "-p", "hmcvi-cli", "--features", "mpi", "--test", "mpi", "--quiet"]),
+];
+
 fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
         Some("check") => check(),
@@ -43,6 +64,7 @@ fn main() -> ExitCode {
             cargo(&["run", "--release", "--quiet", "-p", "hmcvi", "--example", "export_model", "--"], 2)
         }
         Some("soak") => soak(),
+        Some("kill") => kill(),
         Some("supply-chain") => cargo(&["deny", "check"], 2),
         _ => {
             eprintln!(
@@ -50,6 +72,8 @@ fn main() -> ExitCode {
                  cargo xtask export-model RUN OUT    the files of the built-in model, from a run (into \
                  crates/hmcvi/assets/model)\n       \
                  cargo xtask soak [MINUTES [THREADS]] train that long [60, all cores]; memory and speed must stay\n       \
+                 cargo xtask kill [KILLS [PROCESSES]]    kill each of some processes of a training over MPI that often \
+                 [20, 2], and compare the bits\n       \
                  cargo xtask supply-chain            advisories, licences and sources (needs `cargo install cargo-deny`)"
             );
             ExitCode::from(2)
@@ -83,8 +107,31 @@ fn soak() -> ExitCode {
     })
 }
 
+fn kill() -> ExitCode {
+    let number = |i: usize, usual: usize| std::env::args().nth(i).map_or(Ok(usual), |n| n.parse());
+    let outcome = match (number(2, 20), number(3, 2)) {
+        (Ok(kills), Ok(processes)) => kill::kill(kills, processes),
+        _ => Err("kills and processes must be numbers".into()),
+    };
+    outcome.unwrap_or_else(|why| {
+        eprintln!("{why}");
+        ExitCode::FAILURE
+    })
+}
+
+/// Whether a program can be started.
+fn is_there(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
 fn check() -> ExitCode {
-    for (name, arguments) in CHECKS {
+    let with_mpi = ["mpirun", "mpicc"].into_iter().all(is_there);
+    if !with_mpi {
+        eprintln!(
+            "skipped: work over MPI is not checked, because there is no `mpirun` or no `mpicc` (docs/clusters.md)"
+        );
+    }
+    for (name, arguments) in CHECKS.into_iter().chain(OVER_MPI.into_iter().filter(|_| with_mpi)) {
         eprintln!("checking {name}: cargo {}", arguments.join(" "));
         let start = Instant::now();
         let status = Command::new("cargo").args(arguments).env("RUSTDOCFLAGS", "-D warnings").status();

@@ -1,5 +1,6 @@
 //! Measure how long a whole training step takes: binarisation, bound, gradient and update.
 
+mod exchange;
 mod peer;
 
 use std::collections::BTreeMap;
@@ -51,6 +52,10 @@ pub(crate) enum Command {
         #[command(flatten)]
         machine: Machine,
     },
+    /// Time how fast processes exchange bytes that `mpirun` started together
+    #[command(after_help = "Example:
+  mpirun -n 2 hmcvi bench exchange")]
+    Exchange,
 }
 
 /// What was measured.
@@ -100,7 +105,9 @@ struct PeerTime {
 const ROUND: f64 = 0.8;
 
 pub(crate) fn run(context: &Context, command: &Command) -> Result<(), Failure> {
-    let Command::Step { preset, batch, rounds, jobs, peer, against, assignments, machine } = command;
+    let Command::Step { preset, batch, rounds, jobs, peer, against, assignments, machine } = command else {
+        return exchange::run(context);
+    };
     let device = context.processes.device(machine)?;
     let mut spec = assigned(find(preset)?, assignments)?.spec;
     spec.train.batch = *batch as usize;

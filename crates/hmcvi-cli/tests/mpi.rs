@@ -1,0 +1,256 @@
+//! Guard work that processes share over MPI: the same bits, and no process that waits for ever. Needs `--features mpi` and
+//! `mpirun`; without it these tests say that they are skipped.
+#![cfg(all(feature = "mpi", unix))]
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use common::{Sandbox, skipped};
+
+/// A job has to end so soon after one of its processes has.
+const SOON: Duration = Duration::from_secs(30);
+
+/// `mpirun` with so many processes, of one thread each; nothing where there is no `mpirun`.
+fn mpirun(folder: &Path, processes: usize) -> Option<Command> {
+    if Command::new("mpirun").arg("--version").output().is_err() {
+        skipped("work over MPI is not tested, because there is no `mpirun`");
+        return None;
+    }
+    let mut command = Command::new("mpirun");
+    command.args([
+        "--allow-run-as-root",
+        "--oversubscribe",
+        "--bind-to",
+        "none",
+        "-n",
+        &processes.to_string(),
+    ]);
+    command.current_dir(folder).env("HMCVI_CACHE", folder.join("cache"));
+    // Containers mostly forbid to read the memory of other processes.
+    command.env("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
+    Some(command)
+}
+
+/// The program in it, with `words` of arguments.
+fn started(mut mpirun: Command, words: &[&str]) -> Command {
+    mpirun.arg(env!("CARGO_BIN_EXE_hmcvi")).args(words);
+    mpirun
+}
+
+fn training<'a>(preset: &'a str, out: &'a str, epochs: &'a str) -> Vec<&'a str> {
+    let mut words = vec!["train", preset, "--out", out, "--data", "embedded", "--threads", "1", "--set"];
+    words.extend([
+        "data.limit=200",
+        "model.hidden=[16,16]",
+        "train.batch=100",
+        "train.save_seconds=0.001",
+        // A resumed run may have more epochs without another learning rate in those before.
+        "train.learning_rate.kind=constant",
+        epochs,
+    ]);
+    words
+}
+
+#[track_caller]
+fn succeed(mut command: Command) -> Output {
+    let output = command.output().expect("mpirun starts");
+    let [out, err] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+    assert!(output.status.success(), "{command:?}: {out}{err}");
+    output
+}
+
+#[track_caller]
+fn fail(mut command: Command) -> String {
+    let output = command.output().expect("mpirun starts");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success(), "{command:?} succeeded: {text}");
+    text
+}
+
+/// All that training leaves behind, without the times that it took.
+fn bits(run: &Path) -> (Vec<u8>, Vec<u8>, Vec<String>) {
+    let read =
+        |name: &str| fs::read(run.join(name)).unwrap_or_else(|e| panic!("{}: {e}", run.join(name).display()));
+    let without_times = |line: &str| {
+        let mut epoch: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        for key in ["seconds", "images_per_second"] {
+            epoch.as_object_mut().expect("an epoch").remove(key);
+        }
+        epoch.to_string()
+    };
+    let metrics =
+        String::from_utf8(read("metrics.jsonl")).expect("text").lines().map(without_times).collect();
+    (tensors(&read("last.safetensors")), tensors(&read("best.safetensors")), metrics)
+}
+
+/// The numbers of a file of tensors, without the notes in its head.
+fn tensors(file: &[u8]) -> Vec<u8> {
+    let head = u64::from_le_bytes(file[..8].try_into().expect("eight bytes")) as usize;
+    file[8 + head..].to_vec()
+}
+
+#[test]
+fn any_number_of_processes_has_the_same_bits() {
+    let sandbox = Sandbox::new();
+    let mut found = Vec::new();
+    for processes in [1, 2, 4] {
+        let Some(mpirun) = mpirun(sandbox.path(), processes) else { return };
+        let out = format!("run-{processes}");
+        let output = succeed(started(mpirun, &training("hmcvi-13", &out, "train.epochs=2")));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(said.matches("epoch 2/2").count(), 1, "one process speaks: {said}");
+        let evaluation =
+            ["eval", &out, "--samples", "20", "--ais", "3", "--bdmc", "3", "--temperatures", "20"];
+        let Some(mpirun) = self::mpirun(sandbox.path(), processes) else { return };
+        let evaluation = [&evaluation[..], &["--limit", "30", "--threads", "1", "--json"]].concat();
+        let output = succeed(started(mpirun, &evaluation));
+        let mut record: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one record");
+        for key in ["seconds", "command"] {
+            record.as_object_mut().expect("a record").remove(key);
+        }
+        for part in ["importance_sampling", "annealing", "bidirectional"] {
+            // How fast it was.
+            record[part].as_object_mut().expect("a part").retain(|key, _| !key.contains("gflop"));
+        }
+        found.push((bits(&sandbox.path().join(out)), record));
+    }
+    assert_eq!(found[0].0.2.len(), 2);
+    assert!(found.iter().all(|one| one.0 == found[0].0), "training");
+    assert!(found.iter().all(|one| one.1 == found[0].1), "{} and {}", found[0].1, found[1].1);
+}
+
+/// A training of two processes on its way, past its first checkpoint.
+fn under_way(sandbox: &Sandbox, out: &str, epochs: &str, patience: &str) -> Option<(Child, Vec<u32>)> {
+    let mut command = started(mpirun(sandbox.path(), 2)?, &training("hmcvi-4", out, epochs));
+    command.env("HMCVI_MPI_TIMEOUT", patience).stdout(Stdio::null()).stderr(Stdio::piped());
+    let child = command.spawn().expect("mpirun starts");
+    let saved = sandbox.path().join(out).join("last.safetensors");
+    let begun = Instant::now();
+    while !saved.exists() {
+        assert!(begun.elapsed() < 2 * SOON, "no checkpoint was written");
+        sleep(Duration::from_millis(20));
+    }
+    let text = Command::new("pgrep").args(["-P", &child.id().to_string()]).output().expect("pgrep starts");
+    let mut processes: Vec<u32> =
+        String::from_utf8_lossy(&text.stdout).split_whitespace().filter_map(|id| id.parse().ok()).collect();
+    processes.sort_unstable();
+    assert_eq!(processes.len(), 2);
+    Some((child, processes))
+}
+
+fn signal(name: &str, process: u32) {
+    let status = Command::new("kill").args([name, &process.to_string()]).status().expect("kill starts");
+    assert!(status.success());
+}
+
+#[track_caller]
+fn ended_soon(child: Child) -> String {
+    let begun = Instant::now();
+    let output = child.wait_with_output().expect("it ends");
+    assert!(begun.elapsed() < SOON, "it took {:?}", begun.elapsed());
+    assert!(!output.status.success());
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_killed_process_ends_the_job_and_it_resumes_to_the_same_bits() {
+    let sandbox = Sandbox::new();
+    for rank in [0, 1] {
+        let out = format!("run-{rank}");
+        // Long enough to be hit on its way.
+        let Some((child, processes)) = under_way(&sandbox, &out, "train.epochs=400", "600") else { return };
+        signal("-KILL", processes[rank]);
+        let said = ended_soon(child);
+        assert!(said.contains(&format!("process rank {rank}")), "{said}");
+        let metrics = fs::read_to_string(sandbox.path().join(&out).join("metrics.jsonl")).unwrap_or_default();
+        let epochs = format!("train.epochs={}", metrics.lines().count() + 2);
+        let resumed = ["resume", &out, "--threads", "1", "--set", &epochs];
+        let Some(mpirun) = mpirun(sandbox.path(), 2) else { return };
+        succeed(started(mpirun, &resumed));
+        let again = format!("again-{rank}");
+        sandbox.succeed(&training("hmcvi-4", &again, &epochs));
+        assert!(bits(&sandbox.path().join(out)) == bits(&sandbox.path().join(again)), "rank {rank}");
+    }
+}
+
+#[test]
+fn nobody_waits_for_ever() {
+    let sandbox = Sandbox::new();
+    let Some((child, processes)) = under_way(&sandbox, "run", "train.epochs=100000", "2") else { return };
+    signal("-STOP", processes[1]);
+    let said = ended_soon(child);
+    assert!(said.contains("process 0 has waited 2 s for process 1"), "{said}");
+    assert!(said.contains("HMCVI_MPI_TIMEOUT"), "{said}");
+}
+
+#[test]
+fn processes_that_mean_different_things_are_refused() {
+    let sandbox = Sandbox::new();
+    let program = PathBuf::from(env!("CARGO_BIN_EXE_hmcvi"));
+    let words = training("basic-2d", "run", "train.epochs=1");
+    let Some(mut other) = mpirun(sandbox.path(), 1) else { return };
+    other.arg(&program).args(&words).args([":", "-n", "1"]).arg(&program).args(&words).args(["--seed", "2"]);
+    let said = fail(other);
+    assert!(said.contains("process 1 has another command line than process 0"), "{said}");
+
+    // The same words mean other data in another folder.
+    let [first, second] = ["a", "b"].map(|name| sandbox.path().join(name));
+    for (folder, value) in [(&first, "1.0"), (&second, "2.0")] {
+        fs::create_dir(folder).expect("a new folder");
+        let rows: String = (0..40).map(|i| format!("{}.5,{value}\n", i % 7)).collect();
+        fs::write(folder.join("data.csv"), format!("x,y\n{rows}")).expect("written");
+    }
+    let words = ["train", "basic-2d", "--data", "data.csv", "--out", "run", "--set", "train.epochs=1"];
+    let Some(mut other) = mpirun(sandbox.path(), 1) else { return };
+    other.args(["-wdir", "a"]).arg(&program).args(words);
+    other.args([":", "-n", "1", "-wdir", "b"]).arg(&program).args(words);
+    let said = fail(other);
+    assert!(said.contains("process 1 has another data than process 0"), "{said}");
+    assert!(!first.join("run").exists());
+
+    let Some(mpirun) = mpirun(sandbox.path(), 2) else { return };
+    let said = fail(started(mpirun, &["presets"]));
+    assert!(said.contains("this command works alone"), "{said}");
+}
+
+#[test]
+fn a_full_disk_ends_all_processes() {
+    let sandbox = Sandbox::new();
+    let Some(mut mpirun) = mpirun(sandbox.path(), 2) else { return };
+    // Files of more than so many kilobytes cannot be written; the signal about it is left out.
+    let limited = "trap '' XFSZ; ulimit -f 8; exec \"$0\" \"$@\"";
+    mpirun.args(["bash", "-c", limited]).arg(env!("CARGO_BIN_EXE_hmcvi"));
+    mpirun.args(training("basic-2d", "run", "train.epochs=100000"));
+    let begun = Instant::now();
+    let said = fail(mpirun);
+    assert!(begun.elapsed() < 2 * SOON && said.contains("cannot write"), "{said}");
+    assert!(said.contains("hmcvi resume"), "{said}");
+}
+
+#[test]
+fn rows_of_a_sweep_are_shared_out() {
+    let sandbox = Sandbox::new();
+    let file = "[set]\ndata.limit = 60\nmodel.hidden = [8]\ntrain.epochs = 2\neval.importance_samples = 10\n\
+                [grid]\nbase = [\"basic-2d\", \"hmcvi-1\"]\nseed = [1, 2]\n";
+    fs::write(sandbox.path().join("seeds.toml"), file).expect("written");
+    let words = |out: &'static str| {
+        ["sweep", "seeds.toml", "--data", "embedded", "--json", "--threads", "1", "--out", out]
+    };
+    let Some(mpirun) = mpirun(sandbox.path(), 4) else { return };
+    let together = succeed(started(mpirun, &words("together"))).stdout;
+    let alone = sandbox.succeed(&words("alone"));
+    let rows = |text: &[u8]| {
+        let mut records: serde_json::Value = serde_json::from_slice(text).expect("one table");
+        for row in records["rows"].as_array_mut().expect("rows") {
+            assert_eq!(row["state"], "evaluated");
+            row.as_object_mut().expect("a row").remove("seconds");
+        }
+        records
+    };
+    assert_eq!(rows(&together), rows(alone.as_bytes()));
+}
