@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use hmcvi::bayes::{FitError, ModelError};
 use hmcvi::config::ConfigError;
+use hmcvi_nuts::NutsError;
 use hmcvi_stan::StanError;
 use pyo3::prelude::*;
 
@@ -39,6 +40,20 @@ pub(crate) fn of_fit(error: &FitError) -> PyErr {
 /// A setting that there is not, or that has no such value.
 pub(crate) fn of_setting(error: &ConfigError) -> PyErr {
     exception("SettingError", (error.to_string(),))
+}
+
+/// Draws of NUTS that there are not.
+pub(crate) fn of_nuts(error: &NutsError) -> PyErr {
+    match error {
+        NutsError::Setting { .. } => exception("SettingError", (error.to_string(),)),
+        NutsError::Fit(error) => of_fit(error),
+        _ => exception("FitError", (error.to_string(),)),
+    }
+}
+
+/// Anything else that cannot be done.
+pub(crate) fn of_other(error: &impl Display) -> PyErr {
+    exception("Error", (error.to_string(),))
 }
 
 /// A Stan program that cannot be run.

@@ -1,19 +1,23 @@
 //! Give what a fit has found: draws, their weights, and what they say.
 
+use std::path::PathBuf;
+
 use hmcvi::bayes;
 use hmcvi::bayes::fit::{Row, Stopped};
-use hmcvi::config::FitSpec;
+use hmcvi::config::{FitSpec, Resample};
+use hmcvi::run::FitDirectory;
+use hmcvi_record::files;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 
-use crate::arrays;
 use crate::model::detached;
+use crate::{arrays, failure};
 
 /// An approximation to a posterior.
 #[pyclass(frozen, module = "hmcvi")]
 pub(crate) struct Fitted {
-    fitted: bayes::Fitted,
-    spec: FitSpec,
+    pub(crate) fitted: bayes::Fitted,
+    pub(crate) spec: FitSpec,
 }
 
 impl Fitted {
@@ -39,6 +43,30 @@ impl Fitted {
         self.spec.to_toml()
     }
 
+    /// Draws that the settings ask for.
+    #[getter]
+    fn count(&self) -> usize {
+        self.spec.draws
+    }
+
+    /// The seed that they were made with.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.spec.seed
+    }
+
+    /// Keeps the fit in a folder.
+    fn save(&self, py: Python<'_>, folder: PathBuf, force: bool) -> PyResult<()> {
+        py.detach(|| {
+            let (directory, _lock) = FitDirectory::create(&folder, &self.spec, force).map_err(|error| {
+                let advice = if force { "" } else { "; `force=True` replaces a fit" };
+                format!("{error}{advice}")
+            })?;
+            self.fitted.save_over(directory.file(files::FITTED)).map_err(|error| error.to_string())
+        })
+        .map_err(|error| failure::of_other(&error))
+    }
+
     /// The stages of learning.
     #[getter]
     fn stages(&self) -> Vec<Learnt> {
@@ -59,6 +87,17 @@ impl Fitted {
     fn draws(&self, py: Python<'_>, count: usize, seed: u64) -> PyResult<Draws> {
         let draws = detached(py, || self.fitted.draws(count, seed))?;
         Ok(Draws { draws })
+    }
+
+    /// Draws chosen from these by their weights, where the settings ask for it; else nothing.
+    fn chosen(&self, py: Python<'_>, from: &Draws, seed: u64) -> Option<Draws> {
+        let (draws, count) = (&from.draws, from.draws.len());
+        let chosen = py.detach(|| match self.spec.resample {
+            Resample::Auto => draws.of_posterior(count, seed),
+            Resample::Always => Some(draws.resampled(count, seed)),
+            Resample::Never => None,
+        });
+        chosen.map(|draws| Draws { draws })
     }
 }
 
@@ -121,8 +160,8 @@ impl Draws {
     }
 
     /// What the draws say about each number of the model.
-    fn summary(&self, weighted: bool) -> Vec<Summary> {
-        summary(if weighted { self.draws.weighted_summary() } else { self.draws.summary() })
+    fn summary(&self) -> Vec<Summary> {
+        summary(self.draws.summary())
     }
 
     /// Draws chosen in proportion to their weights.

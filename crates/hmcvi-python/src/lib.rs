@@ -6,6 +6,9 @@ mod arrays;
 mod failure;
 mod fitted;
 mod model;
+mod network;
+mod plots;
+mod sampling;
 mod tape;
 mod trace;
 mod value;
@@ -23,6 +26,9 @@ fn _hmcvi(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<model::StanProgram>()?;
     module.add_class::<fitted::Fitted>()?;
     module.add_class::<fitted::Draws>()?;
+    module.add_class::<sampling::Sampled>()?;
+    module.add_class::<network::Rows>()?;
+    module.add_class::<network::Network>()?;
     module.add_function(wrap_pyfunction!(value::apply, module)?)?;
     module.add_function(wrap_pyfunction!(value::apply_to_two, module)?)?;
     module.add_function(wrap_pyfunction!(value::select, module)?)?;
@@ -30,5 +36,12 @@ fn _hmcvi(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(value::stack, module)?)?;
     module.add_function(wrap_pyfunction!(value::scale_rows, module)?)?;
     module.add_function(wrap_pyfunction!(model::builtin, module)?)?;
+    module.add_function(wrap_pyfunction!(model::fit_source, module)?)?;
+    module.add_function(wrap_pyfunction!(sampling::nuts, module)?)?;
+    module.add_function(wrap_pyfunction!(sampling::check, module)?)?;
+    module.add_function(wrap_pyfunction!(sampling::evidence, module)?)?;
+    module.add_function(wrap_pyfunction!(network::train, module)?)?;
+    module.add_function(wrap_pyfunction!(plots::lines, module)?)?;
+    module.add_function(wrap_pyfunction!(plots::pairs, module)?)?;
     Ok(())
 }

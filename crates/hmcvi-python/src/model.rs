@@ -1,8 +1,12 @@
 //! Fit models that have their data.
 
+use std::path::PathBuf;
+
 use hmcvi::bayes::fit::{Progress, Stage};
-use hmcvi::bayes::{Data, Dims, Fit, FitError, ModelError};
+use hmcvi::bayes::{Data, Dims, Fit, FitError, LogLikelihood, ModelError};
 use hmcvi::config::FitSpec;
+use hmcvi::run::FitDirectory;
+use hmcvi_record::files;
 use hmcvi_stan::{Program, Settings};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
@@ -32,6 +36,9 @@ pub(crate) fn shapes<'py>(
 ) -> PyResult<Vec<(String, Bound<'py, PyTuple>)>> {
     values.iter().map(|(name, dims)| Ok((name.clone(), arrays::tuple(py, *dims)?))).collect()
 }
+
+/// Name, shape and log densities of an observation.
+type Likelihood<'py> = (String, Bound<'py, PyTuple>, Bound<'py, PyArray1<f64>>);
 
 /// Values and log densities.
 type Evaluated<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>);
@@ -82,6 +89,32 @@ impl BoundModel {
         let found = py.detach(|| self.bound.evaluate(&z)).map_err(|error| failure::of_fit(&error))?;
         let width = self.bound.element_names().len();
         Ok((arrays::matrix(py, found.values, width)?, PyArray1::from_vec(py, found.log_density)))
+    }
+
+    /// Log densities of observations at some places: name, shape at one place, and all values.
+    fn log_likelihoods<'py>(
+        &self,
+        py: Python<'py>,
+        places: PyReadonlyArray2<'py, f64>,
+    ) -> PyResult<Vec<Likelihood<'py>>> {
+        let z: Vec<f64> = places.as_array().iter().copied().collect();
+        let found = py.detach(|| self.bound.log_likelihoods(&z)).map_err(|error| failure::of_fit(&error))?;
+        let of = |one: LogLikelihood| {
+            Ok((one.name, arrays::tuple(py, one.dims)?, PyArray1::from_vec(py, one.values)))
+        };
+        found.into_iter().map(of).collect()
+    }
+
+    /// Takes up a fit that was kept in a folder.
+    fn load(&self, py: Python<'_>, folder: PathBuf) -> PyResult<Fitted> {
+        let found = py.detach(|| {
+            let directory = FitDirectory::open(&folder).map_err(|error| error.to_string())?;
+            let spec = directory.spec().map_err(|error| error.to_string())?;
+            let fitted = hmcvi::bayes::Fitted::load(&self.bound, directory.file(files::FITTED));
+            Ok((fitted.map_err(|error| error.to_string())?, spec))
+        });
+        let (fitted, spec) = found.map_err(|error: String| failure::of_other(&error))?;
+        Ok(Fitted::new(fitted, spec))
     }
 
     /// Fits with some settings; also gives what ended it before its time, if anything did.
@@ -161,6 +194,14 @@ pub(crate) fn builtin(name: &str, data: Option<&Bound<'_, PyDict>>) -> PyResult<
     };
     let bound = example.model().bind(&data);
     bound.map(BoundModel::new).map_err(|error: ModelError| failure::of_binding(&error))
+}
+
+/// The model of a kept fit, and the file with its data, as its settings name them.
+#[pyfunction]
+pub(crate) fn fit_source(folder: PathBuf) -> PyResult<(String, Option<String>)> {
+    let spec = FitDirectory::open(&folder).and_then(|directory| directory.spec());
+    let spec = spec.map_err(|error| failure::of_other(&error))?;
+    Ok((spec.model, spec.data))
 }
 
 /// Runs something of a fit without the interpreter.

@@ -41,7 +41,11 @@ def test_the_same_seed_gives_the_same_draws(quick_fit):
     other = schools(**SCHOOLS).fit(**{**QUICK, "seed": 2})
     assert other.bound != quick_fit.bound
     assert len(quick_fit.draws(20)["mu"]) == 20
-    np.testing.assert_array_equal(quick_fit.draws(20)["mu"], quick_fit.draws()["mu"][:20])
+    kept = schools(**SCHOOLS).fit(**QUICK, resample="never")
+    np.testing.assert_array_equal(kept.draws(20)["mu"], kept.draws()["mu"][:20])
+    chosen = schools(**SCHOOLS).fit(**QUICK, resample="always")
+    assert chosen.resampled and not kept.resampled and kept.bound == chosen.bound
+    assert np.isin(chosen.draws()["mu"], kept.draws()["mu"]).all()
 
 
 def test_the_program_finds_the_same(tmp_path):

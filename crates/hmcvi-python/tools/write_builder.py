@@ -11,14 +11,26 @@ HEAD = '''"""What the first argument of a model function can do. Written by `too
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from . import _hmcvi, distributions
 from .errors import ModelError
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ._hmcvi import Value
     from .distributions import Distribution, Number
+
+
+class Options(TypedDict, total=False):
+    """What can be said of a variable beside its distribution."""
+
+    shape: int | Sequence[int] | None
+    lower: Number | None
+    upper: Number | None
+    support: str | None
+    observed: Number | None
 
 
 class Builder:
@@ -32,6 +44,8 @@ class Builder:
 
     def __init__(self, data: dict[str, Any]) -> None:
         self._trace = _hmcvi.Trace(data)
+        #: What was observed, by name.
+        self._observed: dict[str, Any] = {}
 
     def sample(
         self,
@@ -49,6 +63,10 @@ class Builder:
     def observe(self, name: str, distribution: Distribution, seen: Number) -> None:
         """Data that were seen, with the distribution that they come from."""
         self._trace.observe(name, distribution, seen)
+        if not isinstance(seen, _hmcvi.Value):
+            import numpy as np
+
+            self._observed[name] = np.asarray(seen)
 
     def deterministic(self, name: str, value: Number) -> Value:
         """Names a value that is computed from variables, so that draws and summaries have it too."""
@@ -66,11 +84,12 @@ class Builder:
         self,
         name: str,
         distribution: Distribution,
-        shape: int | Sequence[int] | None,
-        lower: Number | None,
-        upper: Number | None,
-        support: str | None,
-        observed: Number | None,
+        *,
+        shape: int | Sequence[int] | None = None,
+        lower: Number | None = None,
+        upper: Number | None = None,
+        support: str | None = None,
+        observed: Number | None = None,
     ) -> Value:
         if observed is None:
             return self._trace.sample(name, distribution, shape, lower, upper, support)
@@ -78,24 +97,14 @@ class Builder:
             if given is not None:
                 message = f"`{name}`: `{key}` is for variables to infer; what was observed has its own"
                 raise ModelError(message, name)
-        self._trace.observe(name, distribution, observed)
+        self.observe(name, distribution, observed)
         return self._trace.known(observed)
 '''
 
 METHOD = '''
-    def {name}(
-        self,
-        name: str,
-{parameters}        *,
-        shape: int | Sequence[int] | None = None,
-        lower: Number | None = None,
-        upper: Number | None = None,
-        support: str | None = None,
-        observed: Number | None = None,
-    ) -> Value:
+    def {name}(self, name: str{parameters}, **options: Unpack[Options]) -> Value:
         """{doc}"""
-        distribution = distributions.{name}({arguments})
-        return self._draw(name, distribution, shape, lower, upper, support, observed)
+        return self._draw(name, distributions.{name}({arguments}), **options)
 '''
 
 
@@ -106,7 +115,7 @@ def methods() -> list[tuple[str, str]]:
         if not inspect.isfunction(function):
             continue
         parameters = list(inspect.signature(function).parameters.values())
-        lines = "".join(f"        {p.name}: {p.annotation},\n" for p in parameters)
+        lines = "".join(f", {p.name}: {p.annotation}" for p in parameters)
         arguments = ", ".join(p.name for p in parameters)
         doc = function.__doc__
         found.append((name, METHOD.format(name=name, parameters=lines, arguments=arguments, doc=doc)))

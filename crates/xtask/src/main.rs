@@ -6,6 +6,7 @@
 mod kill;
 mod python;
 mod soak;
+mod wheel;
 
 use std::process::{Command, ExitCode};
 use std::time::Instant;
@@ -66,6 +67,7 @@ fn main() -> ExitCode {
         Some("soak") => soak(),
         Some("kill") => kill(),
         Some("supply-chain") => cargo(&["deny", "check"], 2),
+        Some("wheel") => wheel::wheel(),
         _ => {
             eprintln!(
                 "usage: cargo xtask check                   format, clippy, documentation and tests, cheapest first\n       \
@@ -74,6 +76,8 @@ fn main() -> ExitCode {
                  cargo xtask soak [MINUTES [THREADS]] train that long [60, all cores]; memory and speed must stay\n       \
                  cargo xtask kill [KILLS [PROCESSES]]    kill each of some processes of a training over MPI that often \
                  [20, 2], and compare the bits\n       \
+                 cargo xtask wheel [ARGUMENTS]       the wheel and the source package of Python (needs `pip install \
+                 maturin`)\n       \
                  cargo xtask supply-chain            advisories, licences and sources (needs `cargo install cargo-deny`)"
             );
             ExitCode::from(2)

@@ -20,10 +20,15 @@ True
 
 from . import distributions
 from ._hmcvi import Value, __version__
+from .autoencoders import VAE, open_vae
 from .builder import Builder
+from .chains import Chains, Check, Evidence
+from .comparison import Comparison, compare
 from .distributions import *  # noqa: F403
 from .errors import DataError, Error, FitError, Interrupted, ModelError, SettingError, StanError
-from .fits import Fit
+from .fits import Fit, load
 from .functions import *  # noqa: F403
 from .models import Model, Posterior, StanModel, builtin, model, stan
+from .plots import Svg
+from .runs import open_run
 from .tables import Summary

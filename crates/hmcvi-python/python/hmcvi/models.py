@@ -10,7 +10,8 @@ from typing import Any
 from . import _hmcvi
 from .builder import Builder
 from .errors import DataError, Error
-from .fits import Fit, fit_model
+from .chains import Chains
+from .fits import Fit, fit_model, sample
 
 
 class Posterior:
@@ -19,8 +20,12 @@ class Posterior:
     Calling a model with its data makes one.
     """
 
-    def __init__(self, bound: _hmcvi.BoundModel, name: str, data: dict[str, Any]) -> None:
+    def __init__(
+        self, bound: _hmcvi.BoundModel, name: str, data: dict[str, Any], observed: dict[str, Any] | None = None
+    ) -> None:
         self._bound = bound
+        #: What the model says was observed, by name.
+        self.observed = observed or {}
         #: What the model is called.
         self.name = name
         #: The data, by name.
@@ -49,6 +54,7 @@ class Posterior:
         draws: int = 4000,
         method: str = "hmcvi",
         gaussian: str = "full-rank",
+        resample: str = "auto",
         hmc_steps: int | None = None,
         leapfrog_steps: int | None = None,
         settings: dict[str, Any] | None = None,
@@ -56,9 +62,10 @@ class Posterior:
     ) -> Fit:
         """Fits an approximation to the posterior.
 
-        `method` is "hmcvi", a chain of HMC steps from a Gaussian, or "gaussian", the Gaussian alone. `settings` has all
-        others by their names in the program: `{"learning.rows": 128}`. The same settings, seed and data give the same
-        draws and the same bound as `hmcvi fit`.
+        `method` is "hmcvi", a chain of HMC steps from a Gaussian, or "gaussian", the Gaussian alone. `resample` says when
+        draws are chosen in proportion to their importance weights: "auto" (where k-hat allows it), "always" or "never".
+        `settings` has all others by their names in the program: `{"learning.rows": 128}`. The same settings, seed and
+        data give the same draws and the same bound as `hmcvi fit`.
 
         Ctrl-C ends it with `hmcvi.Interrupted`, whose `result` is the unfinished fit.
         """
@@ -67,11 +74,37 @@ class Posterior:
             "draws": draws,
             "method": method,
             "gaussian.covariance": gaussian,
+            "resample": resample,
             "chain.hmc_steps": hmc_steps,
             "chain.leapfrog_steps": leapfrog_steps,
             **(settings or {}),
         }
         return fit_model(self, given, progress)
+
+    def nuts(
+        self,
+        *,
+        chains: int = 4,
+        draws: int = 4000,
+        warm_up: int = 1000,
+        seed: int = 1,
+        target_accept: float = 0.8,
+        settings: dict[str, Any] | None = None,
+        progress: bool | Callable[..., None] | None = None,
+    ) -> Chains:
+        """Samples the posterior with NUTS; `draws` are those of all chains together.
+
+        Ctrl-C ends it with `hmcvi.Interrupted`, whose `result` has the draws so far.
+        """
+        given = {
+            "seed": seed,
+            "draws": draws,
+            "nuts.chains": chains,
+            "nuts.warm_up": warm_up,
+            "nuts.target_accept": target_accept,
+            **(settings or {}),
+        }
+        return sample(self, given, None, progress)
 
     def __repr__(self) -> str:
         shapes = ", ".join(f"{name}{list(shape) if shape else ''}" for name, shape in self.variables.items())
@@ -97,7 +130,7 @@ class Model:
             bound = builder._trace.finish(numbers)
         except Error as error:
             raise _at_line(error, self.function) from None
-        return Posterior(bound, self.__name__, numbers)
+        return Posterior(bound, self.__name__, numbers, builder._observed)
 
     def __repr__(self) -> str:
         return f"<hmcvi.model {self.__name__}>"

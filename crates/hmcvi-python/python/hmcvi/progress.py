@@ -19,6 +19,12 @@ IN_WORDS = {
 }
 
 
+def _said(stage: str, value: float) -> str:
+    if value != value:
+        return ""
+    return f", divergences {value:.0f}" if stage in ("warm-up", "sampling") else f", bound {value:.2f}"
+
+
 class Plain:
     """A line on standard error now and then."""
 
@@ -31,7 +37,7 @@ class Plain:
         if now - self.spoken >= EVERY:
             self.spoken = now
             what = IN_WORDS.get(stage, stage)
-            print(f"{self.title}: {what}, {done} of {most} at most, bound {value:.2f}", file=sys.stderr, flush=True)
+            print(f"{self.title}: {what}, {done} of {most}{_said(stage, value)}", file=sys.stderr, flush=True)
 
     def close(self) -> None:
         """Nothing is left to be taken away."""
@@ -52,7 +58,7 @@ class Bar:
             self.stage = stage
             self.bar = self.tqdm(total=most, desc=f"{self.title}: {IN_WORDS.get(stage, stage)}", leave=False)
         self.bar.n = min(done, most)
-        self.bar.set_postfix_str(f"bound {value:.2f}", refresh=True)
+        self.bar.set_postfix_str(_said(stage, value).removeprefix(", "), refresh=True)
 
     def close(self) -> None:
         """Takes the bar away."""

@@ -19,6 +19,12 @@ class Row:
     q50: float
     q95: float
     mcse: float
+    #: Of chains alone.
+    r_hat: float | None
+    ess_bulk: float | None
+    ess_tail: float | None
+    #: Of checks alone.
+    wasserstein: float
 
     def __init__(self, name: str, columns: Sequence[str], entries: Sequence[float | None]) -> None:
         #: The number, as Stan writes it: `mu`, `theta[1]`.

@@ -45,7 +45,7 @@ pub use data::{Array, Data};
 pub use dims::Dims;
 pub use distribution::*;
 pub use error::ModelError;
-pub use evaluate::Evaluated;
+pub use evaluate::{Evaluated, LogLikelihood};
 pub use fit::{Covariance, Draws, Fit, FitError, Fitted, SavedFitError};
 pub use model::{Bound, Built, Model};
 pub use support::Support;

@@ -1,0 +1,148 @@
+"""Draws of NUTS, and fits held against them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from . import plots
+from .tables import Summary, split
+
+if TYPE_CHECKING:
+    from . import _hmcvi
+    from .models import Posterior
+
+
+class Chains:
+    """Draws of chains of the no-U-turn sampler."""
+
+    def __init__(self, model: Posterior, sampled: _hmcvi.Sampled) -> None:
+        #: The model with its data.
+        self.model = model
+        self._sampled = sampled
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that it took."""
+        return self._sampled.seconds
+
+    @property
+    def finished(self) -> bool:
+        """Whether the chains came to their last draw."""
+        return not self._sampled.stopped
+
+    def draws(self) -> dict[str, Any]:
+        """Draws by name, `[chain, draw, ...]`. Chains that were stopped are cut to the shortest."""
+        import numpy as np
+
+        values = [self._sampled.values(chain) for chain in range(self._sampled.chains)]
+        length = min(len(chain) for chain in values)
+        parts = [split(chain[:length], self.model.variables) for chain in values]
+        return {name: np.stack([part[name] for part in parts]) for name in self.model.variables}
+
+    @property
+    def statistics(self) -> dict[str, Any]:
+        """What the sampler says of each draw, `[chain, draw]`, under the names of ArviZ."""
+        import numpy as np
+
+        chains = [dict(self._sampled.statistics(chain)) for chain in range(self._sampled.chains)]
+        length = min(len(chain["lp"]) for chain in chains)
+        found = {name: np.array([chain[name][:length] for chain in chains]) for name in chains[0]}
+        found["diverging"] = found["diverging"].astype(bool)
+        for name in ("tree_depth", "n_steps"):
+            found[name] = found[name].astype(np.int64)
+        return found
+
+    def summary(self) -> Summary:
+        """Mean, standard deviation, quantiles, errors, R-hat and effective sample sizes of each number of the model."""
+        names = ("mean", "sd", "q05", "q50", "q95", "mcse", "r_hat", "ess_bulk", "ess_tail")
+        rows = [tuple(row[key] for key in ("name", *names)) for row in json.loads(self._sampled.summary())]
+        return Summary(rows, names)
+
+    def to_arviz(
+        self, coords: Mapping[str, Sequence[Any]] | None = None, dims: Mapping[str, Sequence[str]] | None = None
+    ) -> Any:
+        """The draws for ArviZ, as those of a fit."""
+        from .inference_data import to_arviz
+
+        return to_arviz(self.model, self.draws(), self.statistics, {}, coords, dims)
+
+    def plot_trace(self, name: str | None = None) -> plots.Svg:
+        """Draws of one number by all chains; without a name of the one with the smallest effective sample size."""
+        found = plots.elements(self.draws(), 2)
+        if name is None:
+            sizes = {row.name: row.ess_bulk for row in self.summary() if row.ess_bulk is not None}
+            name = min(sizes, key=lambda known: sizes[known]) if sizes else next(iter(found))
+        return plots.chains_of(name, found[name].reshape(self._sampled.chains, -1))
+
+    def plot_pairs(self, x: str | None = None, y: str | None = None) -> plots.Svg:
+        """Two numbers against each other; without names those whose ranks have most to do with each other."""
+        draws = plots.elements(self.draws(), 2)
+        first, second = plots.widest(draws) if x is None or y is None else (x, y)
+        return plots.pairs(x or first, y or second, {"NUTS": draws})
+
+    def _repr_html_(self) -> str:
+        figures = f"{self.plot_trace().text}{self.plot_pairs().text}"
+        return f"<div><p>{escape(repr(self)[1:-1])}</p>{self.summary()._repr_html_()}{figures}</div>"
+
+    def __repr__(self) -> str:
+        divergences = int(self.statistics["diverging"].sum())
+        return (
+            f"<hmcvi.Chains of {self.model.name}: {self._sampled.chains} chains of NUTS, {divergences} divergences, "
+            f"{self.seconds:.1f} s{'' if self.finished else ', unfinished'}>"
+        )
+
+
+class Check:
+    """A fit held against chains of NUTS that begin with it, and others that do not."""
+
+    def __init__(self, model: Posterior, elements: str, trust: str, verdict: str | None, chains: Any) -> None:
+        #: "agrees", "differs", "too-few-draws", or `None` where the chains cannot be trusted.
+        self.verdict = verdict
+        #: What speaks against the chains.
+        self.doubts: list[str] = json.loads(trust)["doubts"]
+        #: Draws of the chains that began with the fit.
+        self.chains = Chains(model, chains)
+        self._elements = json.loads(elements)
+
+    def summary(self) -> Summary:
+        """Of each number: difference of means, of the ratio of standard deviations from 1, and distance, in standard
+        deviations of the chains."""
+        names = ("mean", "sd", "wasserstein")
+        rows = [(row["name"], *(row[name]["value"] for name in names)) for row in self._elements]
+        return Summary(rows, names)
+
+    @property
+    def differing(self) -> list[str]:
+        """Numbers in which the fit differs from the chains, the worst first."""
+        found = [row for row in self._elements if row["verdict"] == "differs"]
+        return [row["name"] for row in sorted(found, key=lambda row: -row["wasserstein"]["value"])]
+
+    def __repr__(self) -> str:
+        said = self.verdict or "no verdict: " + "; ".join(self.doubts)
+        return f"<hmcvi.Check: {said}>"
+
+
+class Evidence:
+    """The log evidence between two sides: annealing from the fit, and back from draws of the posterior."""
+
+    def __init__(self, found: str, is_bracket: bool) -> None:
+        record = json.loads(found)
+        #: Whether what can be checked of both sides is in order.
+        self.is_bracket = is_bracket
+        #: Lower bound in expectation, with its standard error.
+        self.lower = (record["lower"]["log_evidence"], record["lower"]["standard_error"])
+        #: Upper bound in expectation, with its standard error.
+        self.upper = (record["upper"]["log_evidence"], record["upper"]["standard_error"])
+        between = record["between"]
+        #: What both sides agree on, with its standard error.
+        self.between = (between["mean"], between["standard_error"]) if between else None
+        importance = record["importance"]
+        #: By importance sampling with draws of the fit, with its standard error.
+        self.importance = (importance["log_evidence"], importance["standard_error"])
+
+    def __repr__(self) -> str:
+        ends = f"{self.lower[0]:.3f} ± {self.lower[1]:.3f} to {self.upper[0]:.3f} ± {self.upper[1]:.3f}"
+        return f"<hmcvi.Evidence: {ends}{'' if self.is_bracket else ', no bracket'}>"

@@ -1,0 +1,133 @@
+"""Auto-encoders in the manner of scikit-learn, and the run directories of the program."""
+
+import os
+import pickle
+import subprocess
+
+import hmcvi
+import numpy as np
+import pytest
+
+RNG = np.random.default_rng(7)
+#: Two groups of rows of counts, with rates 1 and 6 in either half of the columns.
+GROUP = RNG.integers(0, 2, 240)
+RATES = np.where((np.arange(12) < 6)[None] == (GROUP[:, None] == 0), 6.0, 1.0)
+COUNTS = RNG.poisson(RATES)
+SMALL = {"latent": 2, "hidden": (16,), "epochs": 12, "batch": 40, "hmc_steps": 1, "leapfrog_steps": 2, "progress": False}
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return hmcvi.VAE(likelihood="poisson", settings={"train.learning_rate.first": 0.01}, **SMALL).fit(COUNTS)
+
+
+def test_latent_points_tell_groups_apart(trained):
+    z = trained.transform(COUNTS)
+    assert z.shape == (240, 2) and trained.n_features_in_ == 12
+    a, b = z[GROUP == 0], z[GROUP == 1]
+    between = np.linalg.norm(a.mean(axis=0) - b.mean(axis=0))
+    assert between > 2 * np.sqrt(0.5 * (a.var(axis=0) + b.var(axis=0)).sum())
+    np.testing.assert_array_equal(trained.transform(COUNTS[5:9]), z[5:9])
+
+
+def test_posteriors_before_and_after_the_steps(trained):
+    found = trained.posterior(COUNTS[:30], draws=3, seed=2)
+    assert found.before.shape == found.after.shape == (3, 30, 2) and found.bound.shape == (30,)
+    assert not np.array_equal(found.before, found.after)
+    z = (found.before - found.mean) / found.sd
+    # 180 standard normal numbers: four standard errors.
+    assert abs(z.mean()) < 4 / np.sqrt(180) and abs(z.std() - 1) < 4 / np.sqrt(360)
+    np.testing.assert_array_equal(trained.posterior(COUNTS[:30], draws=3, seed=2).after, found.after)
+
+
+def test_rows_are_scored_reconstructed_and_sampled(trained):
+    scores = trained.scores(COUNTS[:20], samples=200)
+    assert scores.estimator == "importance sampling" and scores.standard_error.shape == (20,)
+    assert (scores.log_likelihood < 0).all() and scores.log_likelihood.mean() > scores.bound.mean()
+    assert trained.score(COUNTS[:20]) == pytest.approx(scores.bound.mean(), rel=1e-6)
+    assert trained.score_samples(COUNTS[:3]).shape == (3,)
+    means = trained.reconstruct(COUNTS)
+    assert means.shape == COUNTS.shape and (means > 0).all()
+    assert np.corrcoef(means.ravel(), RATES.ravel())[0, 1] > 0.5
+    rows = trained.sample(50, seed=3)
+    assert rows.shape == (50, 12) and (rows == np.round(rows)).all() and (rows >= 0).all()
+    np.testing.assert_array_equal(rows, trained.sample(50, seed=3))
+    assert trained.inverse_transform(np.zeros((4, 2))).shape == (4, 12)
+    assert len(trained.history) == 12 and trained.history[-1]["epoch"] == 12
+    assert "<svg" in trained._repr_html_() and "VAE(latent=2" in repr(trained)
+
+
+def test_sparse_rows_tables_and_annotated_data_are_the_same_rows(trained):
+    sparse = pytest.importorskip("scipy.sparse").csr_matrix(COUNTS.astype(np.float32))
+    expected = trained.transform(COUNTS)
+    np.testing.assert_allclose(trained.transform(sparse), expected, rtol=1e-5, atol=1e-6)
+
+    class Annotated:
+        X = sparse
+
+    np.testing.assert_allclose(trained.transform(Annotated()), expected, rtol=1e-5, atol=1e-6)
+    pandas = pytest.importorskip("pandas")
+    np.testing.assert_array_equal(trained.transform(pandas.DataFrame(COUNTS)), expected)
+    again = hmcvi.VAE(likelihood="poisson", settings={"train.learning_rate.first": 0.01}, **SMALL).fit(sparse)
+    np.testing.assert_allclose(again.transform(sparse), expected, rtol=1e-3, atol=1e-3)
+
+
+def test_the_same_seed_gives_the_same_bits_and_copies_do(trained, tmp_path):
+    again = hmcvi.VAE(likelihood="poisson", settings={"train.learning_rate.first": 0.01}, **SMALL).fit(COUNTS)
+    expected = trained.transform(COUNTS)
+    np.testing.assert_array_equal(again.transform(COUNTS), expected)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(trained)).transform(COUNTS), expected)
+    trained.save(tmp_path / "run")
+    opened = hmcvi.open_run(tmp_path / "run")
+    assert isinstance(opened, hmcvi.VAE) and opened.likelihood == "poisson"
+    np.testing.assert_array_equal(opened.transform(COUNTS), expected)
+    with pytest.raises(FileExistsError):
+        trained.save(tmp_path / "run")
+
+
+def test_a_run_goes_on_where_it_was_left(tmp_path):
+    vae = hmcvi.VAE(likelihood="poisson", run=str(tmp_path / "run"), **{**SMALL, "epochs": 2}).fit(COUNTS)
+    assert len(vae.history) == 2
+    vae.set_params(epochs=3).fit(COUNTS)
+    assert [epoch["epoch"] for epoch in vae.history] == [1, 2, 3]
+
+
+def test_the_program_and_the_package_open_runs_of_each_other(tmp_path):
+    program = os.environ.get("HMCVI_PROGRAM")
+    if not program:
+        pytest.skip("HMCVI_PROGRAM does not name the program `hmcvi`")
+    np.save(tmp_path / "counts.npy", COUNTS)
+    vae = hmcvi.VAE(likelihood="poisson", run=str(tmp_path / "ours"), **{**SMALL, "epochs": 1})
+    vae.fit(tmp_path / "counts.npy")
+    run = [program, "eval", tmp_path / "ours", "--samples", "20", "--json"]
+    found = subprocess.run(run, check=True, capture_output=True, text=True)
+    assert "bound" in found.stdout
+    flags = ["--set", "train.epochs=1", "model.latent=2", "model.hidden=[16]", "train.batch=40", "chain.hmc_steps=1"]
+    flags += ["chain.leapfrog_steps=2", "model.likelihood=poisson"]
+    train = [program, "train", "basic-2d", "--data", tmp_path / "counts.npy", "--out", tmp_path / "theirs", *flags]
+    subprocess.run(train, check=True, capture_output=True)
+    theirs = hmcvi.open_run(tmp_path / "theirs")
+    assert theirs.transform(COUNTS).shape == (240, 2)
+
+
+def test_what_is_no_data_is_refused():
+    vae = hmcvi.VAE(likelihood="poisson", **SMALL)
+    with pytest.raises(ValueError, match="allowed|NaN"):
+        vae.fit(np.full((10, 3), np.nan))
+    with pytest.raises(ValueError, match="negative|poisson"):
+        vae.fit(-COUNTS)
+    with pytest.raises(hmcvi.SettingError, match="`chain.leapfrog_steps` is 0"):
+        hmcvi.VAE(**{**SMALL, "leapfrog_steps": 0}).fit(COUNTS)
+    with pytest.raises(hmcvi.Error, match='`device` is "tpu"'):
+        hmcvi.VAE(device="tpu", **SMALL).fit(COUNTS)
+
+
+def test_estimator_checks_of_scikit_learn():
+    checks = pytest.importorskip("sklearn.utils.estimator_checks")
+    tiny = {**SMALL, "epochs": 1, "hidden": (4,), "hmc_steps": 0, "leapfrog_steps": 1}
+    drawn = "log-likelihoods are estimated with random numbers, which depend on the place of a row"
+    expected = {"check_methods_sample_order_invariance": drawn, "check_methods_subset_invariance": drawn}
+    vae = hmcvi.VAE(likelihood="gaussian", kind="real", **tiny)
+    results = checks.check_estimator(vae, on_fail=None, expected_failed_checks=expected)
+    failed = [(r["check_name"], str(r["exception"])[:200]) for r in results if r["status"] == "failed"]
+    assert failed == [] and sum(r["status"] == "passed" for r in results) > 30

@@ -1,0 +1,24 @@
+"""The notebook runs, and its cells show what they should."""
+
+from pathlib import Path
+
+import pytest
+
+PLACE = Path(__file__).parents[1] / "notebooks/tour.ipynb"
+
+
+def test_the_notebook_shows_a_fit_an_auto_encoder_and_a_comparison():
+    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
+    pytest.importorskip("ipykernel")
+    book = nbformat.read(PLACE, as_version=4)
+    assert all(not cell.get("outputs") for cell in book.cells), "outputs are not kept"
+    nbclient.NotebookClient(book, timeout=120, kernel_name="python3").execute()
+    shown = [
+        "".join(str(text) for output in cell.outputs for text in output.get("data", {}).values())
+        for cell in book.cells
+        if cell.cell_type == "code"
+    ]
+    fit, check, pairs, compared, trained, used = shown
+    assert "bound" in fit and fit.count("<svg") >= 2 and "theta[8]" in fit
+    assert "hmcvi.Check" in check and "<svg" in pairs and "all alike" in compared
+    assert "<svg" in trained and "(300, 2)" in used
