@@ -112,7 +112,7 @@ def test_the_program_and_the_package_open_runs_of_each_other(tmp_path):
 
 def test_what_is_no_data_is_refused():
     vae = hmcvi.VAE(likelihood="poisson", **SMALL)
-    with pytest.raises(ValueError, match="allowed|NaN"):
+    with pytest.raises(ValueError, match="(?i)nan"):
         vae.fit(np.full((10, 3), np.nan))
     with pytest.raises(ValueError, match="negative|poisson"):
         vae.fit(-COUNTS)
