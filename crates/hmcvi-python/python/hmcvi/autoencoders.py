@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-import weakref
 from collections.abc import Callable, Sequence
-from html import escape
 from typing import Any
 
 from . import _hmcvi, plots
@@ -242,6 +238,8 @@ class VAE:
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Copies the run directory to a place where there is nothing yet."""
+        import shutil
+
         shutil.copytree(self._folder, folder)
 
     @property
@@ -257,6 +255,8 @@ class VAE:
         return plots.learning(self.history)
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         figure = self.plot_trace().text if hasattr(self, "run_") else ""
         return f"<div><p>{escape(repr(self))}</p>{figure}</div>"
 
@@ -372,6 +372,10 @@ def _plain(X: Any) -> Any:
 
 def _temporary(owner: VAE) -> str:
     """A folder that goes when its auto-encoder does."""
+    import shutil
+    import tempfile
+    import weakref
+
     folder = tempfile.mkdtemp(prefix="hmcvi-")
     weakref.finalize(owner, shutil.rmtree, folder, ignore_errors=True)
     return folder

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from . import plots
@@ -57,6 +55,8 @@ class Chains:
 
     def summary(self) -> Summary:
         """Mean, standard deviation, quantiles, errors, R-hat and effective sample sizes of each number of the model."""
+        import json
+
         names = ("mean", "sd", "q05", "q50", "q95", "mcse", "r_hat", "ess_bulk", "ess_tail")
         rows = [tuple(row[key] for key in ("name", *names)) for row in json.loads(self._sampled.summary())]
         return Summary(rows, names)
@@ -84,6 +84,8 @@ class Chains:
         return plots.pairs(x or first, y or second, {"NUTS": draws})
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         figures = f"{self.plot_trace().text}{self.plot_pairs().text}"
         return f"<div><p>{escape(repr(self)[1:-1])}</p>{self.summary()._repr_html_()}{figures}</div>"
 
@@ -99,6 +101,8 @@ class Check:
     """A fit held against chains of NUTS that begin with it, and others that do not."""
 
     def __init__(self, model: Posterior, elements: str, trust: str, verdict: str | None, chains: Any) -> None:
+        import json
+
         #: "agrees", "differs", "too-few-draws", or `None` where the chains cannot be trusted.
         self.verdict = verdict
         #: What speaks against the chains.
@@ -129,6 +133,8 @@ class Evidence:
     """The log evidence between two sides: annealing from the fit, and back from draws of the posterior."""
 
     def __init__(self, found: str, is_bracket: bool) -> None:
+        import json
+
         record = json.loads(found)
         #: Whether what can be checked of both sides is in order.
         self.is_bracket = is_bracket

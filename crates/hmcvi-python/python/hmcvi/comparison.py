@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from html import escape
 from typing import TYPE_CHECKING
 
 from .errors import DataError
@@ -68,6 +67,8 @@ class Comparison:
         return "\n".join([head, *body])
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         head = "".join(f"<th>{column}</th>" for column in ("model", *self._HEAD))
         rows = []
         for row in self:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from . import _hmcvi, plots
@@ -169,6 +168,8 @@ class Fit:
         return plots.pairs(x or first, y or second, {"draws": draws})
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         figures = f"{self.plot_trace().text}{self.plot_pairs().text}"
         return f"<div><p>{escape(repr(self)[1:-1])}</p>{self.summary()._repr_html_()}{figures}</div>"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import os
 from collections.abc import Callable
 from typing import Any
@@ -251,6 +250,8 @@ def _at_line(error: Error, function: Callable[..., None]) -> Error:
         place = place.tb_next
     if code is None or place is None:
         return error
+    import linecache
+
     text = linecache.getline(code.co_filename, place.tb_lineno).strip()
     where = f"{os.path.basename(code.co_filename)}, line {place.tb_lineno}"
     error.args = (f"{error.args[0]}\n  in {where}: {text}" if text else f"{error.args[0]}\n  in {where}",)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING
 
@@ -30,6 +29,8 @@ def open_run(folder: str | os.PathLike[str], model: Posterior | None = None) -> 
 
 def _model_of(place: str) -> Posterior:
     from .models import builtin, stan
+
+    import json
 
     name, file = _hmcvi.fit_source(place)
     data = {}

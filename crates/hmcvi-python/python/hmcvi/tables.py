@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 from typing import Any
 
 #: What is said of each number of a model by independent draws.
@@ -67,6 +66,8 @@ class Summary:
         return "\n".join([head, *body])
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         head = "".join(f"<th>{column}</th>" for column in ("", *self.columns))
         rows = []
         for row in self:
