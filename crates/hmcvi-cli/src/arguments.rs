@@ -149,7 +149,7 @@ pub(crate) enum Command {
   hmcvi config show hmcvi-13 --set train.epochs=100"
     )]
     Config(config::Command),
-    /// Reproduce the paper's table, and a table of posteriors that the truth is known about
+    /// Reproduce the paper's table, one of posteriors that the truth is known about, and one of families
     #[command(
         subcommand,
         after_help = "Example:

@@ -65,11 +65,45 @@ fn several_draws_go_through() {
 }
 
 #[test]
+fn decisions_with_unbiased_gradients_go_through() {
+    let score = ["family.draws=2", "chain.acceptance_gradient=score"];
+    goes_through("hmcvi-9", &score, "2 draws for each row");
+    let marginal = ["family.draws=2", "family.combine=mean", "chain.acceptance_gradient=marginal"];
+    goes_through("hmcvi-10", &marginal, "the mean of 2 draws for each row");
+}
+
+#[test]
+fn first_draws_of_all_kinds_go_through() {
+    for (start, shown) in [
+        ("full-covariance", "full covariance"),
+        ("mixture", "4 mixed Gaussians"),
+        ("planar", "4 planar flows"),
+        ("coupling", "4 coupling flows"),
+        ("autoregressive", "4 autoregressive flows"),
+    ] {
+        goes_through("basic-2d", &[&format!("family.start={start}")], shown);
+    }
+    goes_through("hmcvi-1", &["family.start=mixture", "family.parts=2"], "2 mixed Gaussians");
+}
+
+#[test]
+fn annealed_and_tempered_chains_go_through() {
+    let langevin = ["chain.leapfrog_steps=1", "chain.bridge=learnt", "chain.reverse=balance"];
+    goes_through("hmcvi-4", &langevin, "bridges");
+    let learnt = ["chain.bridge=network", "chain.per_step=true"];
+    goes_through("hmcvi-5", &learnt, "factors for each step");
+    goes_through("hmcvi-2", &["chain.tempering=true", "chain.reverse=balance"], "tempered");
+}
+
+#[test]
 fn settings_of_families_that_do_not_go_together_are_refused() {
     let sandbox = Sandbox::new();
     for (preset, setting, expected) in [
         ("basic-2d", "family.draws=0", "`family.draws` is 0, but must be a whole number from 1 to 1000"),
         ("basic-2d", "family.gradient=dreg", "\"plain\" or \"doubly-reparameterised\""),
+        ("hmcvi-9", "chain.acceptance_gradient=score", "`family.draws` is 1, but must be at least 2"),
+        ("hmcvi-9", "chain.tempering=true", "false where `chain.acceptance` is not \"none\""),
+        ("basic-2d", "family.start=flow", "\"gaussian\", \"full-covariance\""),
         ("hmcvi-9", "family.gradient=doubly-reparameterised", "where `chain.acceptance` is not \"none\""),
     ] {
         let text = sandbox.fail(2, &["train", preset, "--out", "run", "--set", setting]);

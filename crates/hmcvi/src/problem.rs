@@ -9,7 +9,8 @@ use crate::config::RunSpec;
 use crate::data::{Observation, Table};
 use crate::dist::Gaussian;
 use crate::family::{
-    Draw, Family, FamilySettings, HmcChain, Measure, Reported, Several, Target, WeightGradient,
+    Draw, Family, FamilySettings, HmcChain, Measure, Reported, Several, StartKind, Started, Target,
+    WeightGradient,
 };
 use crate::model::likelihood::{ColumnStatistics, LikelihoodKind};
 use crate::model::{Model, Vae};
@@ -45,15 +46,20 @@ impl Subject {
 
 /// The family that a run describes.
 fn family(spec: &RunSpec) -> Arc<dyn Family> {
-    let chain = Arc::new(HmcChain {
+    let chain = HmcChain {
         settings: spec.chain,
         encoder: Some(spec.model.encoder_layers().to_vec()),
         hidden: spec.model.hidden.clone(),
         activation: spec.model.encoder_activation,
-    });
-    match spec.family {
-        FamilySettings { draws: 1, gradient: WeightGradient::Plain } => chain,
-        FamilySettings { draws, gradient } => Arc::new(Several { family: chain, draws, gradient }),
+    };
+    let FamilySettings { start, parts, draws, combine, gradient } = spec.family;
+    let one: Arc<dyn Family> = match start {
+        StartKind::Gaussian => Arc::new(chain),
+        start => Arc::new(Started { start, parts, chain }),
+    };
+    match (draws, gradient) {
+        (1, WeightGradient::Plain) => one,
+        _ => Arc::new(Several { family: one, draws, combine, gradient }),
     }
 }
 

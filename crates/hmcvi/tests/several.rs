@@ -9,11 +9,14 @@ use std::sync::Arc;
 use common::linear::{Dynamics, OBSERVED, correlated, diagonal, observations};
 use common::{Compiled, STANDARD_ERRORS, STENCIL, assert_mean, mean_and_error, per_row};
 use hmcvi::dist::Gaussian;
-use hmcvi::family::{Acceptance, ChainSettings, Draw, Family, HmcChain, Several, Target, WeightGradient};
+use hmcvi::family::{
+    Acceptance, ChainSettings, Combine, Draw, Family, HmcChain, Several, Target, WeightGradient,
+};
 use hmcvi::nn::{Activation, Initial, Parameters};
 use hmcvi::potential::{LinearGaussian, Potential};
 use hmcvi_graph::{Expr, Graph, Run, Store};
 
+use Combine::Importance;
 use WeightGradient::{DoublyReparameterised, Plain};
 
 /// A chain from a Gaussian that is linear in the data.
@@ -67,7 +70,7 @@ fn more_draws_give_a_tighter_bound() {
     for family in [gaussian(), chain(settings)] {
         let (mut last, mut first) = (f64::NEG_INFINITY, None);
         for (draws, gradient) in [(1, Plain), (4, Plain), (4, DoublyReparameterised), (32, Plain)] {
-            let several = Several { family: family.clone(), draws, gradient };
+            let several = Several { family: family.clone(), draws, combine: Importance, gradient };
             let (bounds, evidence) = bounds(&model, &several, 2000, some_values);
             let short: Vec<f64> = evidence.iter().zip(&bounds).map(|(e, b)| e - b).collect();
             let (short, error) = mean_and_error(&short);
@@ -92,7 +95,7 @@ fn weights_of_the_exact_posterior_are_all_the_evidence() {
             encode_posterior(&mut store, &model);
             store
         };
-        let several = Several { family: family.clone(), draws: 3, gradient: Plain };
+        let several = Several { family: family.clone(), draws: 3, combine: Importance, gradient: Plain };
         let (bounds, evidence) = bounds(&model, &several, 50, exact);
         common::assert_close("the bound", &bounds, &evidence, 1e-8);
     }
@@ -155,7 +158,9 @@ fn doubly_reparameterised_gradients_have_the_plain_ones_mean_and_less_noise() {
     let partial = ChainSettings { partial_momentum: true, ..settings };
     for (family, draws) in [(gaussian(), 8), (chain(settings), 4), (chain(partial), 4)] {
         let steps = 400;
-        let of = |gradient| gradients(&Several { family: family.clone(), draws, gradient }, 20, steps);
+        let of = |gradient| {
+            gradients(&Several { family: family.clone(), draws, combine: Importance, gradient }, 20, steps)
+        };
         let (plain, doubly) = (of(Plain), of(DoublyReparameterised));
         for (name, plain) in &plain {
             let doubly = &doubly[name];
@@ -179,7 +184,7 @@ fn doubly_reparameterised_gradients_have_the_plain_ones_mean_and_less_noise() {
 fn plain_gradients_are_derivatives_of_the_bound() {
     let model = correlated();
     let settings = ChainSettings { hmc_steps: 2, leapfrog_steps: 2, ..ChainSettings::default() };
-    let several = Several { family: chain(settings), draws: 3, gradient: Plain };
+    let several = Several { family: chain(settings), draws: 3, combine: Importance, gradient: Plain };
     let rows = 10;
     let graph = Graph::new();
     let parameters = Rc::new(Parameters::new(&graph));
@@ -213,7 +218,7 @@ fn plain_gradients_are_derivatives_of_the_bound() {
 fn both_gradients_take_the_same_products() {
     let settings = ChainSettings { hmc_steps: 2, leapfrog_steps: 3, ..ChainSettings::default() };
     let flop = |gradient| {
-        let several = Several { family: chain(settings), draws: 4, gradient };
+        let several = Several { family: chain(settings), draws: 4, combine: Importance, gradient };
         let graph = Graph::new();
         let parameters = Rc::new(Parameters::new(&graph));
         let draw = draw(&parameters, &correlated(), &several);
@@ -231,7 +236,7 @@ fn draws_are_chosen_by_their_weights() {
     let parameters = Rc::new(Parameters::new(&graph));
     let zero = graph.constant(0.0).broadcast_to(hmcvi_graph::Shape::fixed(1, 1));
     let potential = Potential::gaussian(Gaussian { mean: zero, log_variance: zero });
-    let several = Several { family: Arc::new(Shifted(0.5)), draws: 64, gradient: Plain };
+    let several = Several { family: Arc::new(Shifted(0.5)), draws: 64, combine: Importance, gradient: Plain };
     let target = Target { parameters: &parameters, potential: &potential, context: zero };
     let z = several.draw(&target).z;
     let mut store = parameters.initial_values(1);
@@ -261,7 +266,7 @@ fn draws_without_a_density_count_as_nothing() {
     let potential = Potential::from_expression(1, |z| z.log() - z);
     let context = graph.constant(0.0);
     let target = Target { parameters: &parameters, potential: &potential, context };
-    let several = Several { family: Arc::new(Shifted(1.0)), draws: 8, gradient: Plain };
+    let several = Several { family: Arc::new(Shifted(1.0)), draws: 8, combine: Importance, gradient: Plain };
     let draw = several.draw(&target);
     let outputs = [("bound", draw.bound), ("dropped", per_row(draw.dropped)), ("z", draw.z)];
     let mut store = parameters.initial_values(1);

@@ -118,7 +118,11 @@ fn describe(context: &Context, spec: &RunSpec, data: &Dataset, out: &Path) {
     context.terminal.say(&format!(
         "training {what}: {} latent dimensions, {}; {} training {} of {}; into {}",
         spec.model.latent,
-        spec.family.words().into_iter().fold(steps(&spec.chain), |all, one| format!("{all}, {one}")),
+        spec.chain
+            .words()
+            .into_iter()
+            .chain(spec.family.words())
+            .fold(steps(&spec.chain), |all, one| format!("{all}, {one}")),
         data.train().len(),
         source::rows(data),
         source::describe(&spec.data, data),

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::assign::assigned;
 use super::error::ConfigError;
 use super::schema::{FIT_SCHEMA, Schema};
-use crate::family::ChainSettings;
+use crate::family::{AcceptanceGradient, ChainSettings};
 
 /// The complete description of a fit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -210,6 +210,14 @@ impl FitSpec {
         let spec: FitSpec = serde_json::from_value(Value::Object(settings))
             .map_err(|e| ConfigError::Syntax(e.to_string()))?;
         spec.chain.check()?;
+        if spec.chain.acceptance_gradient == AcceptanceGradient::Score {
+            return Err(ConfigError::Value {
+                key: "chain.acceptance_gradient".into(),
+                value: "\"score\"".into(),
+                allowed: "\"pathwise\" or \"marginal\" in a fit, which has no other draws for a baseline"
+                    .into(),
+            });
+        }
         Ok(spec)
     }
 
@@ -255,6 +263,7 @@ mod tests {
             ("method=vi", "`method` is \"vi\", but must be \"hmcvi\", \"gaussian\" or \"nuts\""),
             ("learning.rate=0", "`learning.rate` is 0, but must be a number above 0 and at most 1"),
             ("chain.leapfrog_steps=0", "`chain.leapfrog_steps` is 0, but must be at least 1"),
+            ("chain.acceptance_gradient=score", "\"marginal\" in a fit"),
             ("nuts.chain=2", "did you mean `nuts.chains`?"),
             ("gaussian=full-rank", "`gaussian` is a table of settings"),
         ] {

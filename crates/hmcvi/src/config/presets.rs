@@ -1,7 +1,7 @@
 //! Hold the 22 rows of the paper's table (`tab:Results`) by name.
 
 use super::spec::RunSpec;
-use crate::family::{Acceptance, ChainSettings, Mass, Reverse, StepSize};
+use crate::family::{Acceptance, AcceptanceGradient, Bridge, ChainSettings, Mass, Reverse, StepSize};
 
 /// One row of the paper's table.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,8 +27,20 @@ const fn row(
     (bound, nll): (f64, f64),
 ) -> PaperRow {
     let (step_size, reverse) = (StepSize::Global, Reverse::Network);
-    let chain =
-        ChainSettings { hmc_steps, leapfrog_steps, partial_momentum, mass, acceptance, step_size, reverse };
+    let acceptance_gradient = AcceptanceGradient::Pathwise;
+    let chain = ChainSettings {
+        hmc_steps,
+        leapfrog_steps,
+        partial_momentum,
+        mass,
+        acceptance,
+        acceptance_gradient,
+        step_size,
+        reverse,
+        bridge: Bridge::None,
+        per_step: false,
+        tempering: false,
+    };
     PaperRow { preset: names.0, name: names.1, latent, chain, bound, nll }
 }
 

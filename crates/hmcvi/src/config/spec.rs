@@ -8,7 +8,9 @@ use super::error::ConfigError;
 use super::schema::{SCHEMA, Schema};
 use super::train::TrainSettings;
 use crate::data::{Binarisation, Kind, PixelScale, Splitting};
-use crate::family::{Acceptance, ChainSettings, FamilySettings, WeightGradient};
+use crate::family::{
+    Acceptance, AcceptanceGradient, ChainSettings, Combine, FamilySettings, StartKind, WeightGradient,
+};
 use crate::model::VaeSettings;
 
 /// The complete description of a run.
@@ -188,30 +190,57 @@ impl RunSpec {
     /// Refuses what is wrong only together.
     fn check_together(&self) -> Result<(), ConfigError> {
         self.chain.check()?;
-        let doubly = self.family.gradient == WeightGradient::DoublyReparameterised;
-        if doubly && self.chain.acceptance != Acceptance::None {
-            return Err(ConfigError::Value {
-                key: "family.gradient".into(),
-                value: "\"doubly-reparameterised\"".into(),
-                allowed:
-                    "\"plain\" where `chain.acceptance` is not \"none\": decisions cannot be reparameterised"
-                        .into(),
-            });
+        let refuse = |key: &str, value: &str, allowed: &str| {
+            Err(ConfigError::Value { key: key.into(), value: value.into(), allowed: allowed.into() })
+        };
+        let (family, chain) = (self.family, self.chain);
+        if family.start == StartKind::Coupling && self.model.latent < 2 {
+            return refuse(
+                "family.start",
+                "\"coupling\"",
+                "another one where `model.latent` is 1: a half of the dimensions moves the other",
+            );
         }
-        Ok(())
+        if chain.acceptance == Acceptance::None {
+            return Ok(());
+        }
+        let unbiased = "the other draws are the baseline of its estimate";
+        match (family.gradient, chain.acceptance_gradient) {
+            (WeightGradient::DoublyReparameterised, _) => refuse(
+                "family.gradient",
+                "\"doubly-reparameterised\"",
+                "\"plain\" where `chain.acceptance` is not \"none\": decisions cannot be reparameterised",
+            ),
+            (_, AcceptanceGradient::Score) if family.draws < 2 => refuse(
+                "family.draws",
+                &family.draws.to_string(),
+                &format!("at least 2 where `chain.acceptance_gradient` is \"score\": {unbiased}"),
+            ),
+            (_, AcceptanceGradient::Marginal) if family.draws > 1 && family.combine != Combine::Mean => {
+                refuse(
+                    "family.combine",
+                    "\"importance\"",
+                    "\"mean\" where `chain.acceptance_gradient` is \"marginal\": a weight has a single outcome",
+                )
+            }
+            _ => Ok(()),
+        }
     }
 }
 
 impl ChainSettings {
     /// Refuses what is wrong only together.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
-        if self.hmc_steps == 0 || self.leapfrog_steps > 0 {
-            return Ok(());
+        let refuse = |key: &str, value: &str, allowed: &str| {
+            Err(ConfigError::Value { key: key.into(), value: value.into(), allowed: allowed.into() })
+        };
+        if self.hmc_steps > 0 && self.leapfrog_steps == 0 {
+            return refuse("chain.leapfrog_steps", "0", "at least 1 where `chain.hmc_steps` is not 0");
         }
-        Err(ConfigError::Value {
-            key: "chain.leapfrog_steps".into(),
-            value: "0".into(),
-            allowed: "at least 1 where `chain.hmc_steps` is not 0".into(),
-        })
+        if self.tempering && self.acceptance != Acceptance::None {
+            let allowed = "false where `chain.acceptance` is not \"none\": the way back is not the way there";
+            return refuse("chain.tempering", "true", allowed);
+        }
+        Ok(())
     }
 }

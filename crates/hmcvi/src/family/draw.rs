@@ -70,6 +70,8 @@ pub struct Draw<'g> {
     pub loss: Option<Expr<'g>>,
     /// 1 for rows whose loss is not minus the bound, where there are such rows.
     pub unstable: Option<Expr<'g>>,
+    /// Log probability of decisions that the bound takes as given, where its derivative is to see them.
+    pub log_decisions: Option<Expr<'g>>,
     /// What was drawn, where draws are held.
     pub variables: Vec<Variable<'g>>,
     /// Positions on the way from `start`, for pictures.
@@ -111,6 +113,7 @@ impl<'g> Draw<'g> {
             bound,
             loss: None,
             unstable: None,
+            log_decisions: None,
             variables,
             path: Vec::new(),
             arrivals: Vec::new(),

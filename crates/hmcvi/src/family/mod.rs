@@ -10,6 +10,7 @@ mod entropies;
 pub mod hmc_chain;
 mod settings;
 pub mod several;
+pub mod start;
 
 use std::rc::Rc;
 
@@ -20,10 +21,12 @@ pub use draw::{Arrival, Draw, Measure, Reported};
 pub use dropped::{Dropped, NotABound};
 pub use entropies::{Entropies, Variable};
 pub use hmc_chain::{
-    Acceptance, BoundTerms, Chain, ChainSettings, HmcChain, Inference, Mass, Reverse, Step, StepSize,
+    Acceptance, AcceptanceGradient, BoundTerms, Bridge, Chain, ChainSettings, HmcChain, Inference, Mass,
+    Reverse, Start, Step, StepSize,
 };
 pub use settings::FamilySettings;
-pub use several::{Several, WeightGradient};
+pub use several::{Combine, Several, WeightGradient};
+pub use start::{StartKind, Started};
 
 use crate::dist::Gaussian;
 use crate::nn::Parameters;

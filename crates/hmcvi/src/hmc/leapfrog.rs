@@ -73,13 +73,22 @@ impl<'g> Leapfrog<'g> {
 
     /// All steps. Rows that diverge on the way, or whose end has no density, end where they began.
     pub fn integrate(&self, start: State<'g>) -> Trajectory<'g> {
+        self.integrate_with(start, |_, state| state)
+    }
+
+    /// The same with something that is done to the state after every step; steps are counted from 0.
+    pub fn integrate_with(
+        &self,
+        start: State<'g>,
+        after: impl Fn(usize, State<'g>) -> State<'g>,
+    ) -> Trajectory<'g> {
         let mut states = vec![start];
         let mut diverged = start.z.graph().constant(0.0);
         let mut state = start;
-        for _ in 0..self.steps {
+        for step in 0..self.steps {
             let (next, bad) = self.held_step(state);
             diverged = diverged.max(bad);
-            state = next;
+            state = after(step, next);
             states.push(state);
         }
         Trajectory { states, diverged: diverged.max(1.0 - state.log_density.is_finite()) }

@@ -41,12 +41,23 @@ impl<'g> Transition<'g> {
 
     /// The same with a momentum that was drawn already.
     pub fn step_with(&self, state: State<'g>, sampled: Expr<'g>, uniform: Expr<'g>) -> (State<'g>, Info<'g>) {
+        self.step_by(state, sampled, uniform, |start| self.leapfrog.integrate(start))
+    }
+
+    /// The same with a simulation that may be another one.
+    pub fn step_by(
+        &self,
+        state: State<'g>,
+        sampled: Expr<'g>,
+        uniform: Expr<'g>,
+        simulate: impl FnOnce(State<'g>) -> Trajectory<'g>,
+    ) -> (State<'g>, Info<'g>) {
         let u = match self.alpha {
             Some(alpha) => momentum::partial_update(alpha, state.v, sampled),
             None => sampled,
         };
         let start = state.with_momentum(u);
-        let trajectory = self.leapfrog.integrate(start);
+        let trajectory = simulate(start);
         let (proposal, diverging) = (trajectory.end(), trajectory.diverged);
         let error = self.leapfrog.energy_change(start, proposal);
         let (next, accepted) = if self.accept {

@@ -165,7 +165,7 @@ pub(crate) fn combinations() -> Vec<ChainSettings> {
                         mass,
                         acceptance,
                         step_size,
-                        reverse: Reverse::Network,
+                        ..ChainSettings::default()
                     });
                 }
             }
@@ -185,7 +185,7 @@ pub(crate) fn combinations() -> Vec<ChainSettings> {
                 mass,
                 acceptance,
                 step_size,
-                reverse: Reverse::Network,
+                ..ChainSettings::default()
             });
         }
     }

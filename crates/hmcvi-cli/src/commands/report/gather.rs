@@ -131,7 +131,7 @@ pub(crate) fn settings(spec: &RunSpec) -> RunSettings {
         mass: word(&chain.mass),
         acceptance: word(&chain.acceptance),
         step_size: word(&chain.step_size),
-        family: spec.family.words(),
+        family: [chain.words(), spec.family.words()].concat(),
         binarisation: word(&spec.data.binarisation),
         average: spec.train.average,
         max_grad_norm: spec.train.adam.max_grad_norm,

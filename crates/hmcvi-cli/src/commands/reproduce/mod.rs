@@ -14,6 +14,7 @@ use hmcvi::config::{PAPER_TABLE, PaperRow, RunSpec};
 
 use self::row::{Extras, FIRST_SEED, REPEATED, TableRow};
 use super::rows::{Limits, Part, Row, Share, State, Work, work};
+use super::sweep;
 use crate::Context;
 use crate::arguments::{Data, Machine};
 use crate::failure::Failure;
@@ -39,7 +40,16 @@ pub(crate) enum Command {
   hmcvi reproduce posteriors --reference posteriordb --part 3/16 --out /shared/posteriors
   hmcvi reproduce posteriors --status")]
     Posteriors(posteriors::Arguments),
+    /// Train and evaluate families of posterior approximations, all after the same plain model
+    #[command(after_help = "Examples:
+  hmcvi reproduce families --set train.epochs=20 data.limit=2000
+  hmcvi reproduce families --minutes 60 --device cuda
+  hmcvi reproduce families --status")]
+    Families(sweep::Options),
 }
+
+/// The rows of `hmcvi reproduce families`, as a sweep.
+const FAMILIES: &str = include_str!("families.toml");
 
 /// What was typed.
 #[derive(Debug, Args)]
@@ -90,6 +100,7 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<(), Failure> {
     match command {
         Command::Table1(arguments) => table1(context, arguments),
         Command::Posteriors(arguments) => posteriors::run(context, arguments),
+        Command::Families(options) => sweep::run_described(context, FAMILIES, "families", options),
     }
 }
 

@@ -84,7 +84,8 @@ pub(super) fn read(path: &Path) -> Result<Sweep, Failure> {
     parse(&text).map_err(|why| why.about(&path.display().to_string()))
 }
 
-fn parse(text: &str) -> Result<Sweep, Failure> {
+/// Reads a text.
+pub(super) fn parse(text: &str) -> Result<Sweep, Failure> {
     let file: File = toml::from_str(text).map_err(|e| {
         Failure::Usage(e.to_string().trim().to_owned())
             .then("a sweep has `base`, `evaluate` and the tables [set], [grid] and [[rows]]; docs/sweeps.md has examples")

@@ -16,7 +16,7 @@ use hmcvi::data::{Dataset, Split};
 use hmcvi::device::Device;
 use hmcvi_record::files;
 
-use self::file::{Case, Evaluate};
+use self::file::{Case, Evaluate, Sweep};
 use self::record::{Records, ranked};
 use self::row::SweepRow;
 use super::report::on_runs;
@@ -37,10 +37,17 @@ pub(crate) struct Arguments {
     /// TOML file with a grid or a list of settings
     #[arg(value_name = "FILE")]
     file: PathBuf,
+    #[command(flatten)]
+    options: Options,
+}
+
+/// What was typed beside the file.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
     /// Change settings of every row, such as `train.epochs=6`
     #[arg(long = "set", value_name = "KEY=VALUE", num_args = 1..)]
     assignments: Vec<String>,
-    /// Folder for the run directories, sweep.json and report.html [default: runs/FILE]
+    /// Folder for the run directories, sweep.json and report.html [default: runs, and the name of the file]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Rows to train side by side
@@ -65,8 +72,22 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
-    let out = arguments.out.clone().unwrap_or_else(|| Path::new("runs").join(stem(&arguments.file)));
-    let mut rows = rows(context, arguments, &out)?;
+    carry_out(context, file::read(&arguments.file)?, &stem(&arguments.file), &arguments.options)
+}
+
+/// The same with a description that comes with the program, under its name.
+pub(crate) fn run_described(
+    context: &Context,
+    text: &str,
+    name: &str,
+    options: &Options,
+) -> Result<(), Failure> {
+    carry_out(context, file::parse(text)?, Path::new(name), options)
+}
+
+fn carry_out(context: &Context, sweep: Sweep, name: &Path, arguments: &Options) -> Result<(), Failure> {
+    let out = arguments.out.clone().unwrap_or_else(|| Path::new("runs").join(name));
+    let mut rows = rows(context, sweep, arguments, &out)?;
     let outputs = record::outputs(&out)?;
     let specs: Vec<&RunSpec> = rows.iter().map(Row::spec).collect();
     let share = Share::new(&context.processes, arguments.part, &specs)?;
@@ -100,7 +121,7 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
 /// Checks everything that can be checked before the first row, and opens the device and the data of every row.
 fn prepare(
     context: &Context,
-    arguments: &Arguments,
+    arguments: &Options,
     rows: &mut [SweepRow],
     out: &Path,
 ) -> Result<(Device, Vec<Arc<Dataset>>), Failure> {
@@ -143,8 +164,7 @@ fn stem(file: &Path) -> PathBuf {
 }
 
 /// All rows, in the order of the file.
-fn rows(context: &Context, arguments: &Arguments, out: &Path) -> Result<Vec<SweepRow>, Failure> {
-    let sweep = file::read(&arguments.file)?;
+fn rows(context: &Context, sweep: Sweep, arguments: &Options, out: &Path) -> Result<Vec<SweepRow>, Failure> {
     let split = match sweep.evaluate {
         Evaluate::Validation => Split::Validation,
         Evaluate::Test => Split::Test,
@@ -166,7 +186,7 @@ fn rows(context: &Context, arguments: &Arguments, out: &Path) -> Result<Vec<Swee
 /// The settings of a row. `usual` is where data comes from that nobody named, once that is known.
 fn settings(
     context: &Context,
-    arguments: &Arguments,
+    arguments: &Options,
     case: &Case,
     usual: &mut Option<String>,
 ) -> Result<RunSpec, Failure> {
@@ -197,7 +217,7 @@ fn settings(
 /// Writes the page about the first row and the best ones, unless one is there that is younger than all rows.
 fn write_report(
     context: &Context,
-    arguments: &Arguments,
+    arguments: &Options,
     rows: &[SweepRow],
     records: &Records,
     (out, outputs): (&Path, &Outputs),

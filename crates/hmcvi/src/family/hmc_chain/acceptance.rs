@@ -2,8 +2,10 @@
 
 use hmcvi_graph::Expr;
 
-use super::chain::Inference;
-use super::settings::Acceptance;
+use super::chain::{Inference, Step};
+use super::settings::{Acceptance, AcceptanceGradient};
+use crate::family::Entropies;
+use crate::hmc::accept::{log_probability, next_state};
 use crate::hmc::{Info, State};
 use crate::nn::Network;
 
@@ -18,9 +20,18 @@ impl<'g> Inference<'_, 'g> {
     /// `H(revHD(s_t)) = H(proposal)`. So no further simulation is needed
     /// (`app:DerivationOfReverseAcceptanceProbability`).
     pub(super) fn acceptance_term(&self, info: &Info<'g>, next: State<'g>, time: usize) -> Expr<'g> {
-        let accepted = info.accepted;
-        // A diverged row was rejected with probability one, by the chain and by its reverse.
-        let error = info.diverging.select(1.0, info.energy_error);
+        self.event_term(info, info.accepted, error_of(info), next, time)
+    }
+
+    /// The same for an event that may be another one than what happened.
+    fn event_term(
+        &self,
+        info: &Info<'g>,
+        accepted: Expr<'g>,
+        error: Expr<'g>,
+        next: State<'g>,
+        time: usize,
+    ) -> Expr<'g> {
         let term = match self.settings.acceptance {
             Acceptance::None => return self.graph().constant(0.0),
             // min(0, ΔH) - min(0, -ΔH) = ΔH if accepted; the probabilities are equal if rejected.
@@ -30,6 +41,48 @@ impl<'g> Inference<'_, 'g> {
             }
         };
         info.diverging.select(0.0, term)
+    }
+
+    /// Whether the last decision enters the bound by its expectation. An importance weight has a single outcome.
+    pub(super) fn is_marginal(&self) -> bool {
+        self.settings.acceptance != Acceptance::None
+            && self.settings.acceptance_gradient == AcceptanceGradient::Marginal
+            && self.entropies == Entropies::ClosedForm
+    }
+
+    /// What depends on how the last step ended: `log p(x, z_T)`, `log r_final(v_T | …)` and the acceptance term.
+    pub(super) fn tail(&self, last: &Step<'g>, time: usize) -> [Expr<'g>; 3] {
+        let (info, after) = (&last.info, last.after);
+        let of = |state: State<'g>, acceptance| {
+            [state.log_density, self.final_momentum(state).log_prob(state.v), acceptance]
+        };
+        if !self.is_marginal() {
+            return of(after, self.acceptance_term(info, after, time));
+        }
+        let (yes, no) = (self.graph().constant(1.0), self.graph().constant(0.0));
+        let error = error_of(info);
+        let probability = info.diverging.select(0.0, log_probability(error).exp());
+        // Where there is no rejection its terms may be infinite, and count as nothing.
+        let rejected_error = error.greater(0.0).select(error, 1.0);
+        let start = last.before.with_momentum(info.u);
+        let (taken, left) = (next_state(yes, start, info.proposal), next_state(no, start, info.proposal));
+        let taken = of(taken, self.event_term(info, yes, error, taken, time));
+        let left = of(left, self.event_term(info, no, rejected_error, left, time));
+        std::array::from_fn(|part| probability * taken[part] + (1.0 - probability) * left[part])
+    }
+
+    /// `log q_A` of all decisions that the bound takes as given, where its derivative is to see them.
+    pub(super) fn log_decisions(&self, steps: &[Step<'g>]) -> Option<Expr<'g>> {
+        let seen = self.settings.acceptance_gradient != AcceptanceGradient::Pathwise;
+        if self.settings.acceptance == Acceptance::None || !seen {
+            return None;
+        }
+        let given = &steps[..steps.len() - usize::from(self.is_marginal())];
+        let of = |step: &Step<'g>| {
+            let info = &step.info;
+            info.diverging.select(0.0, log_forward(info.accepted, error_of(info)))
+        };
+        given.iter().map(of).reduce(|a, b| a + b)
     }
 
     /// `log P(A | s_t, t, x)`: the converged chain's probability `min(1, exp(H(s_t) - H(revHD(s_t))))`
@@ -51,6 +104,11 @@ impl<'g> Inference<'_, 'g> {
         // Only an accepted proposal with ΔH ≥ 0 has the certain reverse event A = 1.
         (accepted * error.greater_equal(0.0)).select(0.0, log_probability)
     }
+}
+
+/// `ΔH`. A diverged row was rejected with probability one, by the chain and by its reverse.
+fn error_of<'g>(info: &Info<'g>) -> Expr<'g> {
+    info.diverging.select(1.0, info.energy_error)
 }
 
 /// `log q_A`: `min(0, -ΔH)` if accepted, `log(1 - exp(-ΔH))` if rejected.

@@ -2,7 +2,7 @@
 
 use hmcvi_graph::{Expr, Graph, Shape};
 
-use super::settings::{Acceptance, ChainSettings};
+use super::settings::{Acceptance, Bridge, ChainSettings};
 use crate::dist::Gaussian;
 use crate::family::{Arrival, Entropies, Variable};
 use crate::hmc::{Info, Kinetic, Leapfrog, State, Transition};
@@ -103,13 +103,27 @@ pub struct Chain<'g> {
     pub alpha: Option<Expr<'g>>,
     /// What was drawn, where draws are held.
     pub variables: Vec<Variable<'g>>,
+    /// Log probability of the acceptance step's decisions, where the bound's derivative is to see them.
+    pub log_decisions: Option<Expr<'g>>,
     /// 1 for rows in which any simulation diverged.
     pub diverging: Expr<'g>,
     /// 1 for rows that have no bound: those that diverged without an acceptance step that could reject it, and those
     /// whose terms are not finite.
     pub dropped: Expr<'g>,
-    /// 1 for rows whose first draw has no density.
-    pub no_density: Expr<'g>,
+    /// `log p(x, z_0)`
+    pub start_density: Expr<'g>,
+}
+
+/// Where a chain starts: a draw from `q_0(z_0 | x)`.
+pub struct Start<'g> {
+    /// The draw, `[N, d]`.
+    pub z: Expr<'g>,
+    /// `-log q_0(z_0 | x)` of every row, or its expectation.
+    pub entropy: Expr<'g>,
+    /// A density that bridges begin with: that of `q_0`, or one near it.
+    pub density: Potential<'g>,
+    /// What was drawn, where draws are held.
+    pub variables: Vec<Variable<'g>>,
 }
 
 /// Random streams of a chain, which it shares with nothing else in its graph.
@@ -135,12 +149,22 @@ impl<'g> Inference<'_, 'g> {
     /// Runs the chain and forms its bound. Every call is a chain with random draws of its own.
     pub fn run(&self) -> Chain<'g> {
         let d = self.potential.dimension();
-        let zero = self.graph().constant(0.0);
         let streams = Streams::new(self.graph(), self.settings.hmc_steps);
         let start = self.initial.sample(self.graph().normal(streams.initial, d));
         let mut variables = Vec::new();
-        let start = self.entropies.take(start.broadcast_to(Shape::batch(d)), &mut variables);
-        let initial_entropy = self.entropies.of(&self.initial, start);
+        let z = self.entropies.take(start.broadcast_to(Shape::batch(d)), &mut variables);
+        let entropy = self.entropies.of(&self.initial, z);
+        self.go(Start { z, entropy, density: Potential::gaussian(self.initial), variables }, &streams)
+    }
+
+    /// The same from a draw of another distribution than the initial Gaussian.
+    pub fn run_from(&self, start: Start<'g>) -> Chain<'g> {
+        self.go(start, &Streams::new(self.graph(), self.settings.hmc_steps))
+    }
+
+    fn go(&self, start: Start<'g>, streams: &Streams) -> Chain<'g> {
+        let zero = self.graph().constant(0.0);
+        let Start { z: start, entropy: initial_entropy, density, mut variables } = start;
         if self.settings.hmc_steps == 0 {
             let log_joint = self.potential.log_density(start);
             let terms = BoundTerms {
@@ -164,34 +188,37 @@ impl<'g> Inference<'_, 'g> {
                 kinetic: None,
                 alpha: None,
                 variables,
+                log_decisions: None,
+                start_density: log_joint,
                 diverging,
                 dropped,
-                no_density: 1.0 - log_joint.is_finite(),
             };
         }
         let (kinetic, step_size) = (self.kinetic(), self.step_size());
         // The first momentum has none before it: a chain of one step updates nothing in part.
         let partial = self.settings.partial_momentum && self.settings.hmc_steps > 1;
         let alpha = partial.then(|| self.alpha());
-        let (potential, steps) = (self.potential.clone(), self.settings.leapfrog_steps);
-        let leapfrog = Leapfrog { potential, kinetic, step_size, steps };
-        let transition = Transition { leapfrog, alpha, accept: self.settings.acceptance != Acceptance::None };
-        let (steps, momentum_entropy) = self.walk(&transition, start, &streams, &mut variables);
+        let transitions = self.transitions(alpha, &density);
+        let (steps, momentum_entropy) = self.walk(&transitions, start, streams, &mut variables);
         let last = steps[steps.len() - 1].after;
         let mut arrivals = self.arrivals(&steps);
         let reverse_momentum = sum(zero, arrivals.iter().map(|a| a.log_prob));
-        let final_momentum = self.final_momentum(last).log_prob(last.v);
-        arrivals.push(Arrival { v: last.v, seen: last.z, log_prob: final_momentum });
+        arrivals.push(Arrival {
+            v: last.v,
+            seen: last.z,
+            log_prob: self.final_momentum(last).log_prob(last.v),
+        });
+        let (final_step, others) = steps.split_last().expect("there are steps");
+        let others = others.iter().enumerate();
+        let acceptance = sum(zero, others.map(|(t, s)| self.acceptance_term(&s.info, s.after, t + 1)));
+        let [log_joint, final_momentum, final_acceptance] = self.tail(final_step, steps.len());
         let terms = BoundTerms {
-            log_joint: last.log_density,
+            log_joint,
             initial_entropy,
             momentum_entropy,
             reverse_momentum,
             final_momentum,
-            acceptance: sum(
-                zero,
-                steps.iter().enumerate().map(|(t, s)| self.acceptance_term(&s.info, s.after, t + 1)),
-            ),
+            acceptance: acceptance + final_acceptance,
         };
         let diverging = steps.iter().fold(zero, |any, step| any.max(step.info.diverging));
         let (step_size, kinetic) = (Some(step_size), Some(kinetic));
@@ -206,9 +233,10 @@ impl<'g> Inference<'_, 'g> {
             kinetic,
             alpha,
             variables,
+            log_decisions: self.log_decisions(&steps),
             diverging,
             dropped: self.dropped(&terms, diverging),
-            no_density: 1.0 - steps[0].before.log_density.is_finite(),
+            start_density: self.potential.log_density(start),
             steps,
         }
     }
@@ -224,31 +252,46 @@ impl<'g> Inference<'_, 'g> {
     }
 
     /// `α = tanh` of a free parameter, in `(-1, 1)`.
-    fn alpha(&self) -> Expr<'g> {
+    pub(super) fn alpha(&self) -> Expr<'g> {
         self.parameters.get("raw_alpha", 1, 1, crate::nn::Initial::PAPER).tanh()
+    }
+
+    /// How the chain moves on in each step. `first` is the density that bridges begin with.
+    fn transitions(&self, alpha: Option<Expr<'g>>, first: &Potential<'g>) -> Vec<Transition<'g>> {
+        let (potentials, kinetics, sizes) = (self.potentials(first), self.kinetics(), self.step_sizes());
+        let of = |(t, ((potential, kinetic), step_size))| {
+            let leapfrog = Leapfrog { potential, kinetic, step_size, steps: self.settings.leapfrog_steps };
+            // Whatever α is, u_0 has the distribution of momenta, and what it tells about v_0 is known: v_0 cancels.
+            let alpha = alpha.filter(|_| t > 0);
+            Transition { leapfrog, alpha, accept: self.settings.acceptance != Acceptance::None }
+        };
+        potentials.into_iter().zip(kinetics).zip(sizes).enumerate().map(of).collect()
     }
 
     /// All HMC steps, and the entropy of the momenta that were drawn for them.
     fn walk(
         &self,
-        transition: &Transition<'g>,
+        transitions: &[Transition<'g>],
         start: Expr<'g>,
         streams: &Streams,
         variables: &mut Vec<Variable<'g>>,
     ) -> (Vec<Step<'g>>, Expr<'g>) {
         let (graph, d) = (self.graph(), self.potential.dimension());
-        let momentum = transition.leapfrog.kinetic.momentum();
-        let first = momentum.sample(graph.normal(streams.momentum, d));
-        let mut state = State::new(self.potential, start, first);
+        let first = transitions[0].leapfrog.kinetic.momentum().sample(graph.normal(streams.momentum, d));
+        let mut state = State::new(&transitions[0].leapfrog.potential, start, first);
         let mut steps: Vec<Step<'g>> = Vec::new();
         let mut entropy = graph.constant(0.0);
-        for t in 0..self.settings.hmc_steps as u16 {
-            let noise = graph.normal(streams.steps + 2 * t, d);
-            let uniform = graph.uniform(streams.steps + 2 * t + 1, 1);
-            // Whatever α is, u_0 has the distribution of momenta, and what it tells about v_0 is known: v_0 cancels.
-            let transition = Transition { alpha: transition.alpha.filter(|_| t > 0), ..transition.clone() };
+        for (t, transition) in transitions.iter().enumerate() {
+            let stream = streams.steps + 2 * t as u16;
+            let (noise, uniform) = (graph.normal(stream, d), graph.uniform(stream + 1, 1));
+            if t > 0 && self.settings.bridge != Bridge::None {
+                state = State::new(&transition.leapfrog.potential, state.z, state.v);
+            }
+            let momentum = transition.leapfrog.kinetic.momentum();
             let sampled = self.entropies.take(momentum.sample(noise), variables);
-            let (after, info) = transition.step_with(state, sampled, uniform);
+            let scaled = self.in_units_of(t, transitions, state);
+            let (after, info) = transition
+                .step_by(scaled, sampled, uniform, |start| self.simulate(&transition.leapfrog, start));
             entropy = entropy + self.entropies.of(&momentum, sampled);
             if let Some(alpha) = transition.alpha {
                 // -log of the factor (1 - α²)^(-d/2) in q_U (`eq:qUDefinition`).
@@ -258,6 +301,15 @@ impl<'g> Inference<'_, 'g> {
             state = after;
         }
         (steps, entropy)
+    }
+
+    /// The state before step `t` with its momentum in units of that step's masses, where they are not those of the last.
+    fn in_units_of(&self, t: usize, transitions: &[Transition<'g>], state: State<'g>) -> State<'g> {
+        if t == 0 || !self.settings.per_step {
+            return state;
+        }
+        let log_mass = |t: usize| transitions[t].leapfrog.kinetic.log_mass;
+        state.with_momentum(state.v * (0.5 * (log_mass(t) - log_mass(t - 1))).exp())
     }
 
     /// The momenta `v_{t-1}` before the steps, with `log r_V(v_{t-1} | …)`, where they are part of the bound.

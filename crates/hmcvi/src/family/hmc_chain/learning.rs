@@ -20,6 +20,7 @@ impl<'g> From<Chain<'g>> for Draw<'g> {
             bound: chain.terms.total(),
             loss: chain.loss(),
             unstable: chain.unstable(),
+            log_decisions: chain.log_decisions,
             variables: chain.variables.clone(),
             path: chain.path(),
             diverging: has_steps.then_some(chain.diverging),
@@ -31,7 +32,7 @@ impl<'g> From<Chain<'g>> for Draw<'g> {
             start: chain.start,
             z: chain.end,
             dropped: chain.dropped,
-            no_density: chain.no_density,
+            no_density: 1.0 - chain.start_density.is_finite(),
             arrivals: chain.arrivals,
         }
     }
@@ -61,25 +62,22 @@ impl<'g> Chain<'g> {
     /// steps or larger masses, and for the rest what they would without HMC steps: an encoder that forgot them would make
     /// more and more simulations unstable.
     fn loss(&self) -> Option<Expr<'g>> {
-        let (false, Some(step_size), Some(kinetic), Some(first)) =
-            (self.accepts(), self.step_size, self.kinetic, self.steps.first())
-        else {
-            return None;
-        };
+        let unstable = self.unstable()?;
+        let (step_size, kinetic) = (self.step_size?, self.kinetic?);
         let bound = self.terms.total();
         let graph = bound.graph();
         let error = self.worst_energy_error();
-        let (unstable, largest) = (graph.constant(UNSTABLE), graph.constant(LARGEST_PULL));
+        let largest = graph.constant(LARGEST_PULL);
         // The error of a leapfrog path grows with the square of its step: so does what it teaches.
         let pull = error.less(largest).select(error, LARGEST_PULL).stop_gradient();
         let shorter = (mean_of_columns(step_size.log()) * 2.0 - mean_of_columns(kinetic.log_mass)) * pull;
-        let without_steps = first.before.log_density + self.terms.initial_entropy;
-        Some(error.less(unstable).select(-bound, shorter - without_steps))
+        let without_steps = self.start_density + self.terms.initial_entropy;
+        Some(unstable.select(shorter - without_steps, -bound))
     }
 
-    /// 1 for rows whose loss is not minus their bound.
+    /// 1 for rows whose loss is not minus their bound. Where momenta are tempered, energies are not conserved.
     fn unstable(&self) -> Option<Expr<'g>> {
-        let has_others = !self.accepts() && !self.steps.is_empty();
+        let has_others = !self.accepts() && !self.steps.is_empty() && !self.settings.tempering;
         has_others.then(|| 1.0 - self.worst_energy_error().less(self.end.graph().constant(UNSTABLE)))
     }
 

@@ -1,11 +1,30 @@
 //! Give the chain its mass matrix (`sec:MassMatrixChoice`).
 
+use hmcvi_graph::Expr;
+
 use super::chain::Inference;
 use super::settings::Mass;
 use crate::hmc::Kinetic;
 use crate::nn::{Initial, Network};
 
 impl<'g> Inference<'_, 'g> {
+    /// The kinetic energies of all steps.
+    pub(super) fn kinetics(&self) -> Vec<Kinetic<'g>> {
+        let (all, d) = (self.kinetic(), self.potential.dimension());
+        let changes = self.per_step("mass_change", d);
+        let of = |t: usize| match changes {
+            Some(changes) => Kinetic { log_mass: all.log_mass + changes.slice_cols(t * d, d) },
+            None => all,
+        };
+        (0..self.settings.hmc_steps).map(of).collect()
+    }
+
+    /// What is learnt for every step on top of what is the same for all, one block of columns for each.
+    pub(super) fn per_step(&self, name: &str, cols: usize) -> Option<Expr<'g>> {
+        let cols = cols * self.settings.hmc_steps;
+        self.settings.per_step.then(|| self.parameters.get(name, 1, cols, Initial::Constant(0.0)))
+    }
+
     /// The kinetic energy: masses are the exponential of free parameters or of a network of `x`
     /// with one hidden layer.
     pub(super) fn kinetic(&self) -> Kinetic<'g> {

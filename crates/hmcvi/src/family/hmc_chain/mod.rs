@@ -6,15 +6,17 @@
 
 mod acceptance;
 mod begin;
+mod bridge;
 mod chain;
 mod learning;
 mod mass;
 mod reverse;
 mod settings;
 mod step_size;
+mod tempering;
 
-pub use chain::{BoundTerms, Chain, Inference, Step};
-pub use settings::{Acceptance, ChainSettings, Mass, Reverse, StepSize};
+pub use chain::{BoundTerms, Chain, Inference, Start, Step};
+pub use settings::{Acceptance, AcceptanceGradient, Bridge, ChainSettings, Mass, Reverse, StepSize};
 
 use hmcvi_graph::Real;
 
@@ -38,6 +40,20 @@ pub struct HmcChain {
 impl HmcChain {
     /// The chain for a target. It has more to tell than a [`Draw`].
     pub fn chain_with<'g>(&self, target: &Target<'_, 'g>, entropies: Entropies) -> Chain<'g> {
+        self.inference(target, entropies).run()
+    }
+
+    /// The same from a draw of another distribution than the encoder's Gaussian.
+    pub fn chain_from<'g>(
+        &self,
+        target: &Target<'_, 'g>,
+        entropies: Entropies,
+        start: Start<'g>,
+    ) -> Chain<'g> {
+        self.inference(target, entropies).run_from(start)
+    }
+
+    fn inference<'a, 'g>(&'a self, target: &'a Target<'_, 'g>, entropies: Entropies) -> Inference<'a, 'g> {
         Inference {
             parameters: target.parameters,
             settings: self.settings,
@@ -48,7 +64,6 @@ impl HmcChain {
             activation: self.activation,
             entropies,
         }
-        .run()
     }
 
     /// Finds first masses, reverse models and a first step size, which is returned.

@@ -30,6 +30,9 @@ impl<'g> Inference<'_, 'g> {
     }
 
     fn momentum_model(&self, name: &str, at: State<'g>, u: Option<Expr<'g>>, time: usize) -> Gaussian<'g> {
+        if self.settings.reverse == Reverse::Balance {
+            return self.in_balance(u, time);
+        }
         let t = self.graph().constant(time as f64);
         let inputs: Vec<Expr<'g>> =
             [Some(self.context), Some(at.z), Some(t), u].into_iter().flatten().collect();
@@ -40,6 +43,17 @@ impl<'g> Inference<'_, 'g> {
         }
         // Far from the data a network may ask for variances that are infinite or NaN.
         Gaussian { log_variance: r.log_variance.max(-LOG_VARIANCE_LIMIT).min(LOG_VARIANCE_LIMIT), ..r }
+    }
+
+    /// The conditional distribution of a momentum in a chain in which momenta are `N(0, M)` wherever the position is:
+    /// `N(αu, (1 - α²)M)`, with `u` in units of the masses of its own step.
+    fn in_balance(&self, u: Option<Expr<'g>>, time: usize) -> Gaussian<'g> {
+        let kinetics = self.kinetics();
+        let momentum = kinetics[time - 2].momentum();
+        let Some(u) = u else { return momentum };
+        let alpha = self.alpha();
+        let mean = alpha * u * (0.5 * (momentum.log_variance - kinetics[time - 1].log_mass)).exp();
+        Gaussian { mean, log_variance: momentum.log_variance + (-alpha.square()).log1p() }
     }
 
     /// What force, position and next momentum say about a momentum, each dimension for itself. In coordinates in which the

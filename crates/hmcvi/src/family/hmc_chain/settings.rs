@@ -31,6 +31,20 @@ pub enum Acceptance {
     Network,
 }
 
+/// How the bound's derivative sees the acceptance step's decisions, whose probabilities depend on parameters too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum AcceptanceGradient {
+    /// As given, as in the paper: biased, with little noise.
+    #[default]
+    Pathwise,
+    /// By the score of their probabilities, with the other draws of a row as baseline: unbiased.
+    Score,
+    /// The last one by its expectation, those before it by their score.
+    Marginal,
+}
+
 /// The leapfrog step size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -55,6 +69,22 @@ pub enum Reverse {
     Network,
     /// The force there too, which says in which way the posterior is not Gaussian.
     Score,
+    /// Nothing, and nothing is learnt: momenta are guessed as those of a chain in equilibrium.
+    Balance,
+}
+
+/// The densities that HMC steps are made for, on the way from where draws begin to the posterior.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Bridge {
+    /// The posterior's, in every step.
+    #[default]
+    None,
+    /// Geometric means of both, with learnt shares that grow to that of the posterior alone.
+    Learnt,
+    /// The same with shares that a network gives for each data point.
+    Network,
 }
 
 /// The HMC chain that improves the posterior approximation.
@@ -74,10 +104,18 @@ pub struct ChainSettings {
     pub mass: Mass,
     /// Acceptance step.
     pub acceptance: Acceptance,
+    /// Estimate of the derivative by way of its decisions.
+    pub acceptance_gradient: AcceptanceGradient,
     /// Step size.
     pub step_size: StepSize,
     /// Reverse models.
     pub reverse: Reverse,
+    /// Densities between where draws begin and the posterior.
+    pub bridge: Bridge,
+    /// Whether every HMC step has learnt factors of its own for masses and step size.
+    pub per_step: bool,
+    /// Whether simulations begin with hotter momenta, which cool to the usual temperature.
+    pub tempering: bool,
 }
 
 impl Default for ChainSettings {
@@ -89,13 +127,40 @@ impl Default for ChainSettings {
             partial_momentum: false,
             mass: Mass::Global,
             acceptance: Acceptance::None,
+            acceptance_gradient: AcceptanceGradient::Pathwise,
             step_size: StepSize::Global,
             reverse: Reverse::Network,
+            bridge: Bridge::None,
+            per_step: false,
+            tempering: false,
         }
     }
 }
 
 impl ChainSettings {
+    /// What is not as in the paper, in a few words each.
+    pub fn words(&self) -> Vec<String> {
+        let bridge = match self.bridge {
+            Bridge::None => None,
+            Bridge::Learnt => Some("learnt bridges"),
+            Bridge::Network => Some("bridges by a network"),
+        };
+        let reverse = match self.reverse {
+            Reverse::Network => None,
+            Reverse::Score => Some("reverse models that see the score"),
+            Reverse::Balance => Some("reverse models in balance"),
+        };
+        let gradient = match self.acceptance_gradient {
+            AcceptanceGradient::Pathwise => None,
+            AcceptanceGradient::Score => Some("scores of decisions"),
+            AcceptanceGradient::Marginal => Some("marginal last decision"),
+        };
+        let per_step = self.per_step.then_some("factors for each step");
+        let tempering = self.tempering.then_some("tempered momenta");
+        let all = [bridge, reverse, per_step, tempering, gradient].into_iter().flatten();
+        if self.hmc_steps == 0 { Vec::new() } else { all.map(str::to_owned).collect() }
+    }
+
     /// Three HMC steps of four leapfrog steps with reverse models that see the score: for coordinates in which a posterior is
     /// nearly the standard Gaussian.
     pub fn near_gaussian() -> Self {

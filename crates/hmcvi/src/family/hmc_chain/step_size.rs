@@ -11,6 +11,14 @@ use crate::nn::{Initial, Network};
 const FIRST_STEP_SIZE: f64 = 0.01;
 
 impl<'g> Inference<'_, 'g> {
+    /// The step sizes of all steps.
+    pub(super) fn step_sizes(&self) -> Vec<Expr<'g>> {
+        let all = self.step_size();
+        let changes = self.per_step("step_size_change", 1);
+        let of = |t: usize| changes.map_or(all, |changes| all * changes.slice_cols(t, 1).exp());
+        (0..self.settings.hmc_steps).map(of).collect()
+    }
+
     /// `ε`: `[1, 1]`, `[1, d]` or `[N, 1]`. The parameter `log_step_size` scales all of them.
     pub(super) fn step_size(&self) -> Expr<'g> {
         let initial = Initial::Constant(FIRST_STEP_SIZE.ln());

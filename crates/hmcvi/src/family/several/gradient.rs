@@ -2,24 +2,52 @@
 //!
 //! Let `hₖ` be what draw `k` is made of, and `w̃ₖ` its share of the weights. The bound's derivative is `Σ w̃ₖ ∇log wₖ`: by
 //! parameters directly, by those of the density of `hₖ`, and by way of `hₖ`. The second has, as a score function, the same
-//! mean as `-(w̃ₖ - w̃ₖ²)` times the third; together they are `w̃ₖ²` times the way by `hₖ`.
+//! mean as `-(w̃ₖ - w̃ₖ²)` times the third; together they are `w̃ₖ²` times the way by `hₖ`. Of a mean of bounds, all shares
+//! are the same and the second has the mean 0.
+//!
+//! Decisions that draws took have no derivative, but their probabilities have. What they add to the bound's derivative is
+//! that of their log probability, times what the bound owes to the draw: it less the bound by the other draws, which does
+//! not depend on the decision and takes away most of the noise.
 
 use hmcvi_graph::{Expr, Shape};
 
-use super::Weighted;
+use super::{Combine, Weighted, equal_parts};
 use crate::family::{Draw, Variable};
 
 impl<'g> Weighted<'g> {
     /// What training makes small, where every draw counts with its share. Unstable draws teach what they teach alone.
     pub(super) fn held_loss(&self) -> Expr<'g> {
-        let count = self.draws.len() as f64;
         let of = |(at, draw): (usize, &Draw<'g>)| {
-            let loss = draw.loss.unwrap_or(-draw.bound);
-            let counted = draw.dropped.select(0.0, self.share(at).stop_gradient() * loss);
-            draw.unstable.map_or(counted, |unstable| unstable.select(loss * (1.0 / count), counted))
+            let (loss, part) = (draw.loss.unwrap_or(-draw.bound), self.part(at));
+            let counted = match (self.combine, self.log_parts) {
+                (Combine::Importance, None) => self.share(at).stop_gradient() * loss,
+                (Combine::Importance, Some(parts)) => {
+                    self.share(at).stop_gradient() * (loss - parts.slice_cols(at, 1))
+                }
+                (Combine::Mean, _) => self.share(at) * loss,
+            };
+            let counted = draw.dropped.select(0.0, counted);
+            draw.unstable.map_or(counted, |unstable| unstable.select(part * loss, counted))
         };
-        let sum = self.draws.iter().enumerate().map(of).reduce(|a, b| a + b);
-        sum.expect("there is a draw").broadcast_to(Shape::batch(1))
+        let sum = self.draws.iter().enumerate().map(of).reduce(|a, b| a + b).expect("there is a draw");
+        let decided = (0..self.draws.len()).filter_map(|draw| self.decided(draw));
+        decided.fold(sum, |sum, term| sum - term).broadcast_to(Shape::batch(1))
+    }
+
+    /// What a draw's decisions teach. With no other draw there is no baseline, and they are taken as given.
+    fn decided(&self, at: usize) -> Option<Expr<'g>> {
+        let draw = &self.draws[at];
+        let others: Vec<_> =
+            self.draws.iter().enumerate().filter(|(k, _)| *k != at).map(|(_, d)| d).collect();
+        let lost = others.iter().map(|other| other.dropped).reduce(|a, b| a.min(b))?;
+        let log_decisions = draw.log_decisions?;
+        let (baseline, _) = self.combine.weigh(&others, equal_parts(draw, others.len()));
+        let gain = match self.combine {
+            Combine::Importance => self.bound - baseline,
+            Combine::Mean => self.share(at) * (draw.bound - baseline),
+        };
+        let none = lost.max(draw.dropped);
+        Some(none.select(0.0, gain.stop_gradient() * log_decisions))
     }
 
     /// The same, and how held draws move: with the square of their share.
@@ -31,7 +59,10 @@ impl<'g> Weighted<'g> {
         let held: Vec<Expr<'g>> = self.variables().iter().map(|variable| variable.held).collect();
         let mut slopes = graph.grad(loss.sum_rows() / rows, &held).into_iter();
         let moves = self.draws.iter().enumerate().flat_map(|(at, draw)| {
-            let share = self.share(at).stop_gradient();
+            let share = match self.combine {
+                Combine::Importance => self.share(at).stop_gradient(),
+                Combine::Mean => graph.constant(1.0),
+            };
             let share = draw.unstable.map_or(share, |unstable| unstable.select(1.0, share));
             let own: Vec<_> = slopes.by_ref().take(draw.variables.len()).zip(&draw.variables).collect();
             own.into_iter().map(move |(slope, variable)| {
