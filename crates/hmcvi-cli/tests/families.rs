@@ -110,3 +110,29 @@ fn settings_of_families_that_do_not_go_together_are_refused() {
         assert!(text.contains(expected), "{setting}: {text}");
     }
 }
+
+#[test]
+fn all_families_are_compared_after_one_plain_model() {
+    let sandbox = Sandbox::new();
+    let compare = [
+        "reproduce",
+        "families",
+        "--out",
+        "families",
+        "--quiet",
+        "--set",
+        "data.limit=40",
+        "model.hidden=[4]",
+        "model.latent=2",
+        "train.epochs=1",
+        "eval.importance_samples=20",
+        "data.evaluation_draws=1",
+    ];
+    let table = sandbox.succeed(&compare);
+    assert!(table.contains("20 of 20 rows are done"), "{table}");
+    for file in ["sweep.json", "report.html", "learning.svg", "learning.png"] {
+        assert!(sandbox.path().join("families").join(file).is_file(), "{file}");
+    }
+    // Nothing is left to do.
+    sandbox.succeed(&compare);
+}

@@ -1,6 +1,7 @@
 //! Reproduce tables. That of the paper: train what is missing in the right order, evaluate every row, and compare the
 //! results with the published ones. A folder of run directories is all the state there is.
 
+mod families;
 mod posteriors;
 mod record;
 mod row;
@@ -47,9 +48,6 @@ pub(crate) enum Command {
   hmcvi reproduce families --status")]
     Families(sweep::Options),
 }
-
-/// The rows of `hmcvi reproduce families`, as a sweep.
-const FAMILIES: &str = include_str!("families.toml");
 
 /// What was typed.
 #[derive(Debug, Args)]
@@ -100,7 +98,7 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<(), Failure> {
     match command {
         Command::Table1(arguments) => table1(context, arguments),
         Command::Posteriors(arguments) => posteriors::run(context, arguments),
-        Command::Families(options) => sweep::run_described(context, FAMILIES, "families", options),
+        Command::Families(options) => families::run(context, options),
     }
 }
 

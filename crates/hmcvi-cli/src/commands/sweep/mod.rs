@@ -71,22 +71,37 @@ pub(crate) struct Options {
     machine: Machine,
 }
 
+impl Options {
+    /// The folder of a sweep of that name.
+    pub(crate) fn folder(&self, name: &Path) -> PathBuf {
+        self.out.clone().unwrap_or_else(|| Path::new("runs").join(name))
+    }
+}
+
+/// Whether a folder is that of a sweep.
+pub(crate) fn is_folder(out: &Path) -> bool {
+    record::is_there(out)
+}
+
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
     carry_out(context, file::read(&arguments.file)?, &stem(&arguments.file), &arguments.options)
 }
 
-/// The same with a description that comes with the program, under its name.
+/// The same with a description that comes with the program. Returns the names of its rows.
 pub(crate) fn run_described(
     context: &Context,
     text: &str,
     name: &str,
     options: &Options,
-) -> Result<(), Failure> {
-    carry_out(context, file::parse(text)?, Path::new(name), options)
+) -> Result<Vec<String>, Failure> {
+    let sweep = file::parse(text)?;
+    let names = sweep.cases.iter().map(|case| case.title.clone()).collect();
+    carry_out(context, sweep, Path::new(name), options)?;
+    Ok(names)
 }
 
 fn carry_out(context: &Context, sweep: Sweep, name: &Path, arguments: &Options) -> Result<(), Failure> {
-    let out = arguments.out.clone().unwrap_or_else(|| Path::new("runs").join(name));
+    let out = arguments.folder(name);
     let mut rows = rows(context, sweep, arguments, &out)?;
     let outputs = record::outputs(&out)?;
     let specs: Vec<&RunSpec> = rows.iter().map(Row::spec).collect();

@@ -77,6 +77,11 @@ fn record(row: &SweepRow) -> Record {
     }
 }
 
+/// Whether there is a record of a sweep.
+pub(super) fn is_there(out: &Path) -> bool {
+    out.join(FILE).is_file()
+}
+
 /// Claims the files beside the runs. Records that can be read make them this command's own.
 pub(super) fn outputs(out: &Path) -> Result<Outputs, Failure> {
     Lock::check_free(out)?;
