@@ -3,6 +3,7 @@
 import os
 import pickle
 import subprocess
+import sys
 
 import hmcvi
 import numpy as np
@@ -90,6 +91,31 @@ def test_a_run_goes_on_where_it_was_left(tmp_path):
     assert len(vae.history) == 2
     vae.set_params(epochs=3).fit(COUNTS)
     assert [epoch["epoch"] for epoch in vae.history] == [1, 2, 3]
+
+
+INTERRUPTED = """
+import os, signal, sys
+import hmcvi, numpy as np
+counts, stopped = np.random.default_rng(1).poisson(2.0, size=(400, 6)), []
+def stop(*told):
+    if not stopped and told[1] > 1500:
+        stopped.append(told)
+        os.kill(os.getpid(), signal.SIGINT)
+small = dict(latent=2, hidden=(16,), batch=20, hmc_steps=1, leapfrog_steps=2, run=sys.argv[1])
+vae = hmcvi.VAE(epochs=300, progress=stop, **small)
+try:
+    vae.fit(counts)
+except hmcvi.Interrupted as error:
+    done = len(error.result.history)
+vae.set_params(epochs=done + 2).fit(counts)
+print(done >= 1, [epoch["epoch"] for epoch in vae.history] == list(range(1, done + 3)))
+"""
+
+
+def test_control_c_keeps_the_training(tmp_path):
+    run = [sys.executable, "-c", INTERRUPTED, str(tmp_path / "run")]
+    found = subprocess.run(run, check=True, capture_output=True, text=True, timeout=120)
+    assert found.stdout.split() == ["True", "True"]
 
 
 def test_the_program_and_the_package_open_runs_of_each_other(tmp_path):
