@@ -34,13 +34,16 @@ pub(crate) struct Exchange {
     pub(crate) transfer: f64,
 }
 
-/// Variables in which starters of processes say how many there are.
-const COUNTS: [&str; 2] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"];
+/// How many processes were started together, as far as the environment says it: `mpirun` of OpenMPI and of MPICH name
+/// their number; `srun` with PMIx names only this one's, and Slurm that of the step.
+fn started(variable: impl Fn(&str) -> Option<String>) -> usize {
+    let count = |name: &str| variable(name)?.trim().parse::<usize>().ok();
+    let of_step = || variable("PMIX_RANK").and_then(|_| count("SLURM_STEP_NUM_TASKS"));
+    count("OMPI_COMM_WORLD_SIZE").or_else(|| count("PMI_SIZE")).or_else(of_step).unwrap_or(1)
+}
 
-/// How many processes were started together, as far as the environment says it.
-fn started() -> usize {
-    let count = |name| std::env::var(name).ok()?.parse::<usize>().ok();
-    COUNTS.into_iter().find_map(count).unwrap_or(1)
+fn started_here() -> usize {
+    started(|name| std::env::var(name).ok())
 }
 
 /// Whether a command knows how to share its work.
@@ -53,10 +56,11 @@ impl Processes {
     /// Joins the others, if there are any. They have to run the same program with the same arguments.
     #[cfg(feature = "mpi")]
     pub(crate) fn join(terminal: &Arc<Terminal>, command: &Command) -> Result<Self, Failure> {
-        if started() < 2 {
+        let started = started_here();
+        if started < 2 {
             return Ok(Processes::default());
         }
-        let joined = mpi::Joined::new(terminal.clone())?;
+        let joined = mpi::Joined::new(terminal.clone(), started)?;
         let processes = Processes { joined: Some(joined) };
         processes.check_same()?;
         if is_shared(command) { Ok(processes) } else { Err(alone()) }
@@ -65,7 +69,7 @@ impl Processes {
     /// Refuses to do the same thing several times over.
     #[cfg(not(feature = "mpi"))]
     pub(crate) fn join(_: &Arc<Terminal>, command: &Command) -> Result<Self, Failure> {
-        match started() {
+        match started_here() {
             0 | 1 => Ok(Processes::default()),
             _ if !is_shared(command) => Err(alone()),
             n => Err(Failure::Usage(format!("{n} processes were started together, but this build has no MPI")).then(
@@ -185,8 +189,30 @@ impl Processes {
 }
 
 fn alone() -> Failure {
-    Failure::Usage(format!("{} processes were started together, but this command works alone", started()))
-        .then(
-            "start one process: `train`, `resume`, `eval`, `bench`, `reproduce` and `sweep` share their work",
-        )
+    Failure::Usage(format!(
+        "{} processes were started together, but this command works alone",
+        started_here()
+    ))
+    .then("start one process: `train`, `resume`, `eval`, `bench`, `reproduce` and `sweep` share their work")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::started;
+
+    #[test]
+    fn processes_are_counted_whoever_starts_them() {
+        for (variables, expected) in [
+            (&[][..], 1),
+            (&[("OMPI_COMM_WORLD_SIZE", "4"), ("PMIX_RANK", "0")], 4),
+            (&[("PMI_SIZE", "3"), ("PMI_RANK", "0")], 3),
+            (&[("PMIX_RANK", "1"), ("SLURM_STEP_NUM_TASKS", "8")], 8),
+            // A step of Slurm whose processes do not know each other, as in an array of jobs.
+            (&[("SLURM_STEP_NUM_TASKS", "8")], 1),
+            (&[("PMI_SIZE", "many")], 1),
+        ] {
+            let find = |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned());
+            assert_eq!(started(find), expected, "{variables:?}");
+        }
+    }
 }

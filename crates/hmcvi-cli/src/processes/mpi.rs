@@ -40,7 +40,7 @@ struct Link {
 }
 
 impl Joined {
-    pub(super) fn new(terminal: Arc<Terminal>) -> Result<Self, Failure> {
+    pub(super) fn new(terminal: Arc<Terminal>, started: usize) -> Result<Self, Failure> {
         let patience = patience()?;
         let (universe, threading) = initialize_with_threading(Threading::Serialized)
             .ok_or_else(|| Failure::Other("MPI was begun twice".into()))?;
@@ -50,6 +50,13 @@ impl Joined {
         }
         let world = universe.world();
         let (rank, size) = (world.rank() as usize, world.size() as usize);
+        if size != started {
+            let text = format!(
+                "{started} processes were started together, but the MPI of this build knows of {size}"
+            );
+            return Err(Failure::Usage(text)
+                .then("start them with the `mpirun` of the MPI that the program was built with"));
+        }
         let here = world.split_shared(world.rank()).size() as usize;
         terminal.speak_for(rank);
         let (measures, measured) = (AtomicBool::new(false), Mutex::default());

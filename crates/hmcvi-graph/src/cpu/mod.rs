@@ -55,7 +55,8 @@ pub struct CpuOptions {
 impl CpuOptions {
     /// The usual settings for batches of up to `rows` rows.
     pub fn for_rows(rows: usize) -> Self {
-        CpuOptions { rows, threads: 0, tile_rows: 80, shards: 16 }
+        let shards = (rows / ROWS_OF_MANY_SHARDS).clamp(FEW_SHARDS, MOST_SHARDS);
+        CpuOptions { rows, threads: 0, tile_rows: 80, shards }
     }
 }
 
@@ -438,6 +439,12 @@ impl<T: Real> Executable<T> {
         });
     }
 }
+
+/// Shards that batches are divided into up to this number; beyond, there is one for so many rows, so that more processes
+/// can share large batches. The sums of each take memory.
+const FEW_SHARDS: usize = 16;
+const ROWS_OF_MANY_SHARDS: usize = 160;
+const MOST_SHARDS: usize = 256;
 
 /// Rows below which a shard is not worth while, once there are two.
 const SHARD_ROWS: usize = 40;
