@@ -46,33 +46,48 @@ fn disturb(kills: usize, processes: usize, folder: &Path) -> Result<(), String> 
     let mut random = SEED;
     for rank in 0..processes {
         let run = folder.join(format!("rank-{rank}"));
-        let (mut done, mut slowest) = (0, Duration::ZERO);
-        while done < kills {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let moment = MOMENTS.start + (random >> 33) % (MOMENTS.end - MOMENTS.start);
+        let (mut killed, mut ends, mut slowest) = (0, 0, Duration::ZERO);
+        while killed < kills || ends == 0 || run.exists() {
             let child = job(processes, &run)
                 .stderr(Stdio::piped())
                 .spawn()
                 .map_err(|e| format!("mpirun could not be started: {e}"))?;
-            sleep(Duration::from_millis(moment));
-            slowest = slowest.max(kill_one(child, rank)?);
-            done += 1;
-        }
-        let status = job(processes, &run).status().map_err(|e| e.to_string())?;
-        if !status.success() {
-            return Err(format!(
-                "the run could not be resumed after {kills} kills of process {rank}: {status}"
-            ));
-        }
-        for file in ["last.safetensors", "best.safetensors"] {
-            if tensors(&run.join(file))? != tensors(&alone.join(file))? {
-                return Err(format!("{file} has other bits after {kills} kills of process {rank}"));
+            if killed < kills {
+                random =
+                    random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                sleep(Duration::from_millis(MOMENTS.start + (random >> 33) % (MOMENTS.end - MOMENTS.start)));
             }
+            if killed < kills
+                && let Some(time) = kill_one(&child, rank)?
+            {
+                slowest = slowest.max(ended(child, time)?);
+                killed += 1;
+                continue;
+            }
+            let output = child.wait_with_output().map_err(|e| e.to_string())?;
+            if !output.status.success() {
+                let said = String::from_utf8_lossy(&output.stderr).into_owned();
+                return Err(format!(
+                    "after {killed} kills of process {rank} the run could not be resumed: {said}"
+                ));
+            }
+            compare(&run, &alone).map_err(|why| format!("after {killed} kills of process {rank}: {why}"))?;
+            fs::remove_dir_all(&run).map_err(|e| e.to_string())?;
+            ends += 1;
         }
         eprintln!(
-            "process {rank} of {processes}, {kills} kills: the same bits; the job ended within {:.1} s each time",
+            "process {rank} of {processes}: {killed} kills, the same bits at {ends} ends; jobs ended within {:.1} s",
             slowest.as_secs_f64()
         );
+    }
+    Ok(())
+}
+
+fn compare(run: &Path, alone: &Path) -> Result<(), String> {
+    for file in ["last.safetensors", "best.safetensors"] {
+        if tensors(&run.join(file))? != tensors(&alone.join(file))? {
+            return Err(format!("{file} has other bits"));
+        }
     }
     Ok(())
 }
@@ -100,28 +115,28 @@ fn job(processes: usize, run: &Path) -> Command {
     command
 }
 
-/// Kills a process of a job, if it still runs; answers how long the others lived on.
-fn kill_one(mut child: Child, rank: usize) -> Result<Duration, String> {
-    let ids = Command::new("pgrep").args(["-P", &child.id().to_string()]).output();
+/// Kills a process of a job; when, or nothing if it is not there yet or no more.
+fn kill_one(job: &Child, rank: usize) -> Result<Option<Instant>, String> {
+    let ids = Command::new("pgrep").args(["-P", &job.id().to_string()]).output();
     let ids = ids.map_err(|e| format!("pgrep could not be started: {e}"))?.stdout;
     let mut ids: Vec<u32> =
         String::from_utf8_lossy(&ids).split_whitespace().filter_map(|id| id.parse().ok()).collect();
     ids.sort_unstable();
-    let begun = Instant::now();
-    let Some(id) = ids.get(rank) else {
-        // Not started yet, or done: the job is left to end by itself.
-        child.wait().map_err(|e| e.to_string())?;
-        return Ok(Duration::ZERO);
-    };
-    Command::new("kill").args(["-KILL", &id.to_string()]).status().map_err(|e| e.to_string())?;
-    while child.try_wait().map_err(|e| e.to_string())?.is_none() {
-        if begun.elapsed() > SOON {
-            child.kill().ok();
-            return Err(format!("the job still ran {SOON:?} after process {rank} was killed"));
+    let Some(id) = ids.get(rank) else { return Ok(None) };
+    let status = Command::new("kill").args(["-KILL", &id.to_string()]).status().map_err(|e| e.to_string())?;
+    Ok(status.success().then(Instant::now))
+}
+
+/// Waits for the end of a job; answers how long after `killed` that was.
+fn ended(mut job: Child, killed: Instant) -> Result<Duration, String> {
+    while job.try_wait().map_err(|e| e.to_string())?.is_none() {
+        if killed.elapsed() > SOON {
+            job.kill().ok();
+            return Err(format!("the job still ran {SOON:?} after one of its processes was killed"));
         }
         sleep(Duration::from_millis(10));
     }
-    Ok(begun.elapsed())
+    Ok(killed.elapsed())
 }
 
 /// The numbers of a file of tensors, without the notes in its head.
