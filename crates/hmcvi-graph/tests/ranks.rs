@@ -150,7 +150,7 @@ fn outputs_have_the_rows_of_all_processes() {
 
 #[test]
 fn large_batches_are_shared_among_more_processes() {
-    for (rows, shards) in [(1, 16), (500, 16), (4000, 16), (16_000, 100), (1_000_000, 256)] {
+    for (rows, shards) in [(1, 16), (500, 16), (4000, 25), (16_000, 100), (1_000_000, 256)] {
         assert_eq!(CpuOptions::for_rows(rows).shards, shards, "{rows} rows");
     }
 }
