@@ -53,8 +53,8 @@ pub(crate) enum Command {
         machine: Machine,
     },
     /// Time how fast processes exchange bytes that `mpirun` started together
-    #[command(after_help = "Example:
-  mpirun -n 2 hmcvi bench exchange")]
+    #[command(after_help = "Example, after `mpirun -n 2`:
+  hmcvi bench exchange")]
     Exchange,
 }
 
