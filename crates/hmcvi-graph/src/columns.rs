@@ -32,12 +32,19 @@ impl<'g> Expr<'g> {
 
     /// Sums from left to right: column `j` of the result is the sum of columns `0..=j`.
     pub fn cumsum_cols(self) -> Self {
-        self.row_op(RowOp::Cumsum { reverse: false }, &[], self.cols())
+        self.cumsum_list(self.cols(), false)
     }
 
     /// Sums from right to left: column `j` of the result is the sum of the columns from `j` on.
     pub fn reverse_cumsum_cols(self) -> Self {
-        self.row_op(RowOp::Cumsum { reverse: true }, &[], self.cols())
+        self.cumsum_list(self.cols(), true)
+    }
+
+    /// Sums from left to right within every `group` neighbouring columns.
+    #[track_caller]
+    pub fn cumsum_groups(self, group: usize) -> Self {
+        self.groups("cumsum_groups", group);
+        self.cumsum_list(group, false)
     }
 
     /// `log Σ exp` of every `group` neighbouring columns, without overflow: `[rows, groups·group]` to `[rows, groups]`.
@@ -80,6 +87,10 @@ impl<'g> Expr<'g> {
     pub(crate) fn gather_list(self, list: Columns) -> Self {
         let cols = list.len();
         self.row_op(RowOp::Gather(list), &[], cols)
+    }
+
+    pub(crate) fn cumsum_list(self, group: usize, reverse: bool) -> Self {
+        self.row_op(RowOp::Cumsum { group, reverse }, &[], self.cols())
     }
 
     pub(crate) fn segment_sum_list(self, list: Columns, cols: usize) -> Self {

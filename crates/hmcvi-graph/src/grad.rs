@@ -213,8 +213,7 @@ fn row_rule<'g>(op: &RowOp, y: Expr<'g>, i: usize, adjoint: Expr<'g>) -> Expr<'g
     match *op {
         RowOp::Gather(ref list) => adjoint.segment_sum_list(list.clone(), x.cols()),
         RowOp::SegmentSum(ref list) => adjoint.gather_list(list.clone()),
-        RowOp::Cumsum { reverse: false } => adjoint.reverse_cumsum_cols(),
-        RowOp::Cumsum { reverse: true } => adjoint.cumsum_cols(),
+        RowOp::Cumsum { group, reverse } => adjoint.cumsum_list(group, !reverse),
         RowOp::LogSumExp { group } => adjoint.repeat_cols(group) * (x - y.repeat_cols(group)).exp(),
         // With P the lower triangle of LᵀL̄, its diagonal halved, and S = L⁻ᵀ P L⁻¹: what is below the diagonal of A
         // counts for both of its places.
@@ -224,6 +223,7 @@ fn row_rule<'g>(op: &RowOp, y: Expr<'g>, i: usize, adjoint: Expr<'g>) -> Expr<'g
             let s = y.triangular_solve(left, n, true);
             (s + s.row_transpose(n, n)).lower_triangle(n, 0.5)
         }
+        RowOp::Eigen { n } => y.eigen_adjoint(adjoint, n),
         // X = L⁻¹B gives B̄ = L⁻ᵀX̄ and L̄ = -B̄Xᵀ; X = L⁻ᵀB gives B̄ = L⁻¹X̄ and L̄ = -XB̄ᵀ.
         RowOp::Solve { n, cols, transposed } => {
             let of_b = y.arg(0).triangular_solve(adjoint, n, !transposed);

@@ -43,6 +43,30 @@ impl<'g> Expr<'g> {
         self.row_op(RowOp::Solve { n, cols, transposed }, &[b], n * cols)
     }
 
+    /// The eigenvalues `[n]` of a symmetric `[n, n]` matrix in every row, ascending, and its eigenvectors `[n, n]` in
+    /// columns of length 1, whose signs are arbitrary. Of a matrix that is not symmetric, half the sum with its
+    /// transpose is taken. Derivatives of eigenvectors need eigenvalues that differ.
+    #[track_caller]
+    pub fn symmetric_eigen(self, n: usize) -> (Self, Self) {
+        self.fits("symmetric_eigen", [n, n]);
+        let both = (0.5 * (self + self.row_transpose(n, n))).row_op(RowOp::Eigen { n }, &[], 2 * n * n);
+        (both.gather_cols(&diagonal(n)), both.slice_cols(n * n, n * n))
+    }
+
+    /// `V (Λ̄ + F ∘ VᵀV̄) Vᵀ` with `Fᵢⱼ = 1 / (λⱼ - λᵢ)` and without a diagonal, for the adjoints of both matrices.
+    pub(crate) fn eigen_adjoint(self, adjoint: Self, n: usize) -> Self {
+        let (values, vectors) = (self.gather_cols(&diagonal(n)), self.slice_cols(n * n, n * n));
+        let (of_values, of_vectors) = (adjoint.slice_cols(0, n * n), adjoint.slice_cols(n * n, n * n));
+        let ones: Vec<f64> = (0..n * n).map(|at| f64::from(u8::from(at / n == at % n))).collect();
+        let identity = self.graph.constant_matrix(1, n * n, &ones);
+        let across: Vec<usize> = (0..n * n).map(|at| at % n).collect();
+        let gaps = values.gather_cols(&across) - values.repeat_cols(n) + identity;
+        let turned = vectors.row_product(of_vectors, [n, n, n], [true, false]) / gaps;
+        let inner = identity * of_values + (1.0 - identity) * turned;
+        let left = vectors.row_matmul(inner, [n, n, n]);
+        left.row_product(vectors, [n, n, n], [false, true])
+    }
+
     /// A product of matrices that may be read transposed, `[rows, depth, cols]` as they are multiplied.
     pub(crate) fn row_product(
         self,
@@ -71,4 +95,9 @@ impl<'g> Expr<'g> {
             ShapeError::new(name, &[self.shape()], why).raise();
         }
     }
+}
+
+/// Places of the diagonal of an `[n, n]` matrix.
+fn diagonal(n: usize) -> Vec<usize> {
+    (0..n).map(|i| i * (n + 1)).collect()
 }

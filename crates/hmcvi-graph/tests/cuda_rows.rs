@@ -58,6 +58,7 @@ fn columns_picked_and_summed_are_those_of_the_cpu() {
     compare(9, "segment_sum_cols", |x| x.segment_sum_cols(&[2, 0, 2, 4, 4, 2, 1, 0, 0], 6));
     compare(70, "cumsum_cols", |x| x.cumsum_cols());
     compare(70, "reverse_cumsum_cols", |x| x.reverse_cumsum_cols());
+    compare(70, "cumsum_groups", |x| x.cumsum_groups(35));
     compare(12, "log_sum_exp_groups", |x| (3.0 * x).log_sum_exp_groups(4));
     compare(12, "sum_groups", |x| x.sum_groups(3));
     compare(5, "repeat_cols", |x| x.repeat_cols(4));
@@ -69,6 +70,12 @@ fn small_matrices_are_those_of_the_cpu() {
     compare(25, "cholesky", |x| {
         let squares = x.row_matmul(x.row_transpose(5, 5), [5, 5, 5]);
         (squares + identity(x.graph(), 5, 2.0)).cholesky(5)
+    });
+    compare(25, "eigenvalues", |x| x.symmetric_eigen(5).0);
+    compare(25, "eigenvectors", |x| {
+        // What does not depend on the signs of vectors.
+        let vectors = x.symmetric_eigen(5).1;
+        vectors * vectors
     });
     for transposed in [false, true] {
         compare(24, "triangular_solve", move |x| {

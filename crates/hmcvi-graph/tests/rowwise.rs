@@ -25,7 +25,7 @@ fn with_diagonal(a: Expr<'_>, n: usize) -> Expr<'_> {
     a + a.graph().constant_matrix(1, n * n, &identity)
 }
 
-const CASES: [Case; 21] = [
+const CASES: [Case; 24] = [
     Case { name: "gather_cols", cols: &[4], build: |x| x[0].gather_cols(&[3, 0, 0, 2, 3, 3, 1]) },
     Case { name: "gather of one", cols: &[4], build: |x| x[0].gather_cols(&[2]) },
     Case {
@@ -37,6 +37,7 @@ const CASES: [Case; 21] = [
     Case { name: "sum of one segment", cols: &[3], build: |x| x[0].segment_sum_cols(&[1, 1, 1], 2) },
     Case { name: "cumsum_cols", cols: &[5], build: |x| x[0].cumsum_cols() },
     Case { name: "reverse_cumsum_cols", cols: &[5], build: |x| x[0].reverse_cumsum_cols() },
+    Case { name: "cumsum_groups", cols: &[6], build: |x| x[0].cumsum_groups(3) },
     Case { name: "log_sum_exp_groups", cols: &[6], build: |x| x[0].log_sum_exp_groups(3) },
     Case { name: "pairs", cols: &[4], build: |x| x[0].log_sum_exp_groups(2) },
     Case {
@@ -69,6 +70,15 @@ const CASES: [Case; 21] = [
         name: "transposed triangular_solve",
         cols: &[9, 3],
         build: |x| with_diagonal(x[0], 3).triangular_solve(x[1], 3, true),
+    },
+    Case { name: "eigenvalues", cols: &[9], build: |x| x[0].symmetric_eigen(3).0 },
+    Case {
+        name: "eigenvectors",
+        cols: &[9],
+        build: |x| {
+            let vectors = x[0].symmetric_eigen(3).1;
+            vectors * vectors.gather_cols(&[3, 4, 5, 6, 7, 8, 0, 1, 2])
+        },
     },
     // The density of a normal distribution, up to a constant: -½ |L⁻¹x|² - Σ log L_ii.
     Case {
@@ -166,6 +176,7 @@ fn columns_are_picked_and_summed() {
     );
     assert_eq!(rows_of(&[4], &x, |x| x[0].cumsum_cols())[..4], [1.0, 3.0, 6.0, 10.0]);
     assert_eq!(rows_of(&[4], &x, |x| x[0].reverse_cumsum_cols())[4..], [100.0, 90.0, 70.0, 40.0]);
+    assert_eq!(rows_of(&[4], &x, |x| x[0].cumsum_groups(2))[..4], [1.0, 3.0, 3.0, 7.0]);
     assert_eq!(rows_of(&[4], &x, |x| x[0].sum_groups(2)), [3.0, 7.0, 30.0, 70.0]);
     assert_eq!(rows_of(&[4], &x, |x| x[0].repeat_cols(2))[..4], [1.0, 1.0, 2.0, 2.0]);
     assert_eq!(rows_of(&[4], &x, |x| x[0].row_transpose(2, 2))[..4], [1.0, 3.0, 2.0, 4.0]);

@@ -70,7 +70,7 @@ in which each step needs the one before is unrolled.
 - **Errors** name line and column, underline the text, and say what to write instead.
 
 Not supported: complex numbers, tuples, `#include`, functions as results of functions, `algebra_solver`,
-`integrate_1d`, `hmm_marginal`, eigenvalues and sorting of what depends on parameters. Each is refused with its place.
+`integrate_1d`, `hmm_marginal`, sorting of what depends on parameters. Each is refused with its place.
 ";
 
 const TYPES: &str = "Bounds `lower` and `upper`, `offset` and `multiplier` may depend on data and on parameters that are declared before.

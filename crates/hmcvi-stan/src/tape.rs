@@ -38,6 +38,8 @@ pub(crate) enum Op {
     /// The product of `[n, m]` and `[m, k]`.
     Product([u32; 3]),
     Cholesky(u32),
+    /// The eigenvalues of a symmetric matrix, ascending, and then its eigenvectors in the columns of a matrix.
+    Eigen(u32),
     /// `L⁻¹B` or `L⁻ᵀB`
     Solve {
         n: u32,

@@ -1,6 +1,7 @@
 //! Hold values of a program while it runs: numbers that are known, and results of operations that wait for parameters.
 
 use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use crate::types::{Base, Ty};
@@ -275,6 +276,18 @@ impl Data {
                 }
             }
         }
+    }
+
+    /// A number that equal cells share, and others hardly ever.
+    pub(crate) fn fingerprint(&self, length: usize) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        for i in 0..length {
+            match self.cell(i) {
+                Cell::Known(x) => x.to_bits().hash(&mut hasher),
+                Cell::Of { node, at } => (node, at).hash(&mut hasher),
+            }
+        }
+        hasher.finish()
     }
 
     /// Whether both are kept the same way and are surely equal.

@@ -6,6 +6,7 @@
 
 mod arena;
 mod code;
+mod eigen;
 mod elements;
 mod group;
 pub(crate) mod kernels;

@@ -4,6 +4,7 @@ use std::slice::{from_raw_parts, from_raw_parts_mut};
 
 use pulp::{Simd, WithSimd};
 
+use super::eigen::eigen;
 use super::elements::log_sum_exp;
 use super::memory::{Frame, Memory};
 use crate::plan::Rowwise;
@@ -38,8 +39,12 @@ impl<T: Real> WithSimd for Run<'_, T> {
             match op {
                 RowOp::Gather(list) => gather(arg(0), list, to),
                 RowOp::SegmentSum(list) => segment_sum(arg(0), list, to),
-                RowOp::Cumsum { reverse: false } => cumsum(arg(0).iter().zip(to.iter_mut())),
-                RowOp::Cumsum { reverse: true } => cumsum(arg(0).iter().zip(to.iter_mut()).rev()),
+                RowOp::Cumsum { group, reverse } => {
+                    for (x, to) in arg(0).chunks_exact(*group).zip(to.chunks_exact_mut(*group)) {
+                        let values = x.iter().zip(to.iter_mut());
+                        if *reverse { cumsum(values.rev()) } else { cumsum(values) }
+                    }
+                }
                 RowOp::LogSumExp { group } => {
                     for (x, to) in arg(0).chunks_exact(*group).zip(to) {
                         // SAFETY: the chunk has so many values.
@@ -47,6 +52,7 @@ impl<T: Real> WithSimd for Run<'_, T> {
                     }
                 }
                 RowOp::Cholesky { n } => cholesky(arg(0), *n, to),
+                RowOp::Eigen { n } => eigen(arg(0), *n, to),
                 RowOp::Solve { n, transposed: false, .. } => solve(arg(0), arg(1), *n, to),
                 RowOp::Solve { n, transposed: true, .. } => solve_transposed(arg(0), arg(1), *n, to),
                 RowOp::Product { rows, depth, cols, transposed } => {

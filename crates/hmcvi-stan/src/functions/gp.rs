@@ -5,8 +5,8 @@ use crate::machine::Machine;
 use crate::types::Ty;
 use crate::value::Value;
 
-const ONE: &str = "matrix(real[], real, real); matrix(vector[], real, real); matrix(vector[], real, real[])";
-const TWO: &str = "matrix(real[], real[], real, real); matrix(vector[], vector[], real, real)";
+const ONE: &str = "matrix(real[], real, real); matrix(vector[], real, real|real[])";
+const TWO: &str = "matrix(real[], real[], real, real); matrix(vector[], vector[], real, real|real[])";
 
 pub(super) const FUNCTIONS: &[Entry] = &[
     ("cov_exp_quad", ONE, |m, a| exp_quad(m, &a[0], &a[0], &a[1], &a[2])),
@@ -19,8 +19,18 @@ pub(super) const FUNCTIONS: &[Entry] = &[
     ("gp_matern32_cov", TWO, |m, a| matern(m, &a[0], &a[1], &a[2], &a[3], 1)),
     ("gp_matern52_cov", ONE, |m, a| matern(m, &a[0], &a[0], &a[1], &a[2], 2)),
     ("gp_matern52_cov", TWO, |m, a| matern(m, &a[0], &a[1], &a[2], &a[3], 2)),
-    ("gp_periodic_cov", "matrix(real[], real, real, real)", |m, a| periodic(m, a)),
-    ("gp_dot_prod_cov", "matrix(real[]|vector[], real)", |m, a| dot_prod(m, a)),
+    ("gp_periodic_cov", "matrix(real[]|vector[], real, real, real)", |m, a| {
+        periodic(m, &a[0], &a[0], [&a[1], &a[2], &a[3]])
+    }),
+    (
+        "gp_periodic_cov",
+        "matrix(real[], real[], real, real, real); matrix(vector[], vector[], real, real, real)",
+        |m, a| periodic(m, &a[0], &a[1], [&a[2], &a[3], &a[4]]),
+    ),
+    ("gp_dot_prod_cov", "matrix(real[]|vector[], real)", |m, a| dot_prod(m, &a[0], &a[0], &a[1])),
+    ("gp_dot_prod_cov", "matrix(real[], real[], real); matrix(vector[], vector[], real)", |m, a| {
+        dot_prod(m, &a[0], &a[1], &a[2])
+    }),
 ];
 
 /// Number of points, and their coordinates.
@@ -111,28 +121,38 @@ fn matern(machine: &mut Machine<'_>, x: &Value, y: &Value, sd: &Value, length: &
     Ok(with_diagonal(whole, n, same, &variance))
 }
 
-/// `σ² exp(-2 sin²(π |xᵢ - xⱼ| / p) / l²)`
-fn periodic(machine: &mut Machine<'_>, a: &[Value]) -> Found {
-    let n = points(&a[0]).0;
-    let first = a[0].pick(Ty::MATRIX, &[n, n], (0..n * n).map(|at| at / n));
-    let second = a[0].pick(Ty::MATRIX, &[n, n], (0..n * n).map(|at| at % n));
-    let difference = machine.sub(&first, &second)?;
+/// `σ² exp(-2 sin²(π |xᵢ - yⱼ| / p) / l²)`
+fn periodic(machine: &mut Machine<'_>, x: &Value, y: &Value, [sd, length, period]: [&Value; 3]) -> Found {
+    let (n, m) = (points(x).0, points(y).0);
+    let difference = if points(x).1 == 1 {
+        let first = x.pick(Ty::MATRIX, &[n, m], (0..n * m).map(|at| at / m));
+        let second = y.pick(Ty::MATRIX, &[n, m], (0..n * m).map(|at| at % m));
+        machine.sub(&first, &second)?
+    } else {
+        // The root has no derivative at 0, so the diagonal is put aside.
+        let same = x.data.same(&y.data);
+        let squares = squares(machine, x, y, None)?;
+        let distance = machine.map("sqrt", &[&with_diagonal(squares, n, same, &Value::num(1.0))])?;
+        with_diagonal(distance, n, same, &Value::num(0.0))
+    };
     let angle = machine.scale(&difference, std::f64::consts::PI)?;
-    let angle = machine.div(&angle, &a[3])?;
+    let angle = machine.div(&angle, period)?;
     let sine = machine.map("sin", &[&angle])?;
-    let part = machine.div(&sine, &a[2])?;
+    let part = machine.div(&sine, length)?;
     let square = machine.map("square", &[&part])?;
     let exponent = machine.scale(&square, -2.0)?;
     let correlation = machine.map("exp", &[&exponent])?;
-    let variance = machine.map("square", &[&a[1]])?;
+    let variance = machine.map("square", &[sd])?;
     machine.mul(&correlation, &variance)
 }
 
-/// `σ² + xᵢ·xⱼ`
-fn dot_prod(machine: &mut Machine<'_>, a: &[Value]) -> Found {
-    let (n, dim) = points(&a[0]);
-    let x = a[0].with(Ty::MATRIX, &[n, dim]);
-    let products = super::matrix::times(machine, &x, &super::matrix::transpose(&x))?;
-    let variance = machine.map("square", &[&a[1]])?;
+/// `σ² + xᵢ·yⱼ`
+fn dot_prod(machine: &mut Machine<'_>, x: &Value, y: &Value, sd: &Value) -> Found {
+    let as_rows = |value: &Value| {
+        let (n, dim) = points(value);
+        value.with(Ty::MATRIX, &[n, dim])
+    };
+    let products = super::matrix::times(machine, &as_rows(x), &super::matrix::transpose(&as_rows(y)))?;
+    let variance = machine.map("square", &[sd])?;
     machine.add(&products, &variance)
 }

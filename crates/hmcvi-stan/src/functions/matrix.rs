@@ -107,14 +107,8 @@ pub(super) const FUNCTIONS: &[Entry] = &[
         let (pivots, _) = eliminate(m, &a[0], &identity(0))?;
         super::call(m, "prod", &[pivots])
     }),
-    ("eigenvalues_sym", "vector(matrix)", |_, a| {
-        let n = square("eigenvalues_sym", &a[0])?;
-        Ok(Value::vector(known::symmetric_eigen(&needed(&a[0], "eigenvalues_sym")?, n).0))
-    }),
-    ("eigenvectors_sym", "matrix(matrix)", |_, a| {
-        let n = square("eigenvectors_sym", &a[0])?;
-        Ok(Value::matrix(n, n, known::symmetric_eigen(&needed(&a[0], "eigenvectors_sym")?, n).1))
-    }),
+    ("eigenvalues_sym", "vector(matrix)", |m, a| Ok(m.symmetric_eigen("eigenvalues_sym", &a[0])?.0)),
+    ("eigenvectors_sym", "matrix(matrix)", |m, a| Ok(m.symmetric_eigen("eigenvectors_sym", &a[0])?.1)),
     ("qr_thin_Q", "matrix(matrix)", |_, a| {
         let (n, k) = a[0].rows_and_columns();
         Ok(Value::matrix(n, k, known::thin_qr(&needed(&a[0], "qr_thin_Q")?, n, k).0))

@@ -13,6 +13,9 @@ use crate::value::Value;
 const STEPS: f64 = 12.0;
 /// Fewest and most steps between two times.
 const LIMITS: (f64, f64) = (4.0, 200.0);
+/// How far behind its begin, in parts of a step, the first slope of all is taken: right sides that jump there, such as
+/// those with a dose at time 0, are continued from what comes after it.
+const BEHIND_BEGIN: f64 = 1e-10;
 /// Steps in all where few times are asked for.
 const FEWEST: f64 = 60.0;
 
@@ -56,7 +59,14 @@ impl Equation<'_> {
     }
 
     /// The state after a step.
-    fn step(&self, machine: &mut Machine<'_>, t: &Value, h: &Value, y: &Value) -> Result<Value> {
+    fn step(
+        &self,
+        machine: &mut Machine<'_>,
+        t: &Value,
+        h: &Value,
+        y: &Value,
+        is_first: bool,
+    ) -> Result<Value> {
         let vector = y.with(Ty::VECTOR, &[y.elements()]);
         let mut slopes: Vec<Value> = Vec::with_capacity(STAGES.len());
         let combine = |machine: &mut Machine<'_>,
@@ -72,6 +82,7 @@ impl Equation<'_> {
             Ok(sum)
         };
         for (place, weights) in STAGES {
+            let place = if is_first && place == 0.0 { BEHIND_BEGIN } else { place };
             let at = combine(machine, &slopes, weights).map_err(|m| self.wrong(m))?;
             let ahead = machine
                 .scale(h, place)
@@ -121,7 +132,8 @@ pub(super) fn solve(
             let h = machine.scale(&span, 1.0 / steps).map_err(|m| wrong(&m))?;
             for k in 0..steps as usize {
                 let ahead = machine.scale(&h, k as f64).and_then(|ahead| machine.add(&t, &ahead));
-                y = equation.step(machine, &ahead.map_err(|m| wrong(&m))?, &h, &y)?;
+                let is_first = i == 0 && k == 0;
+                y = equation.step(machine, &ahead.map_err(|m| wrong(&m))?, &h, &y, is_first)?;
             }
         }
         t = next.clone();

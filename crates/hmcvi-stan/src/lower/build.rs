@@ -96,8 +96,15 @@ impl<'g> Rows<'g, '_> {
             Op::Density { id, part, sizes } => {
                 density::build(id, part, &self.sizes[sizes as usize], &all, lanes)
             }
-            Op::Cumsum => by_lane(lanes, |lane| all[0].lane(lane).cumsum_cols()),
+            Op::Cumsum => {
+                let sums = all[0].expr.cumsum_groups(length);
+                if all[0].shared { by_lane(lanes, |_| sums) } else { sums }
+            }
             Op::Cholesky(n) => by_lane(lanes, |lane| all[0].lane(lane).cholesky(n as usize)),
+            Op::Eigen(n) => by_lane(lanes, |lane| {
+                let (values, vectors) = all[0].lane(lane).symmetric_eigen(n as usize);
+                Expr::concat_cols(&[values, vectors])
+            }),
             Op::Solve { n, transposed, .. } => by_lane(lanes, |lane| {
                 all[0].lane(lane).triangular_solve(all[1].lane(lane), n as usize, transposed)
             }),

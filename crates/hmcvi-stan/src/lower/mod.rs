@@ -12,6 +12,7 @@ use std::sync::Arc;
 use hmcvi::bayes::{Builder, Dims, Var};
 
 use crate::error::{Problem, Result, Span};
+use crate::functions::density::{DISTRIBUTIONS, Kind};
 use crate::model::Parameter;
 use crate::tape::{Node, Op, Tape, source as node_of};
 use crate::value::{Cell, Data, Sizes, Value};
@@ -58,6 +59,8 @@ struct Key {
     op: Op,
     /// Lengths of the arguments, and whether they are known.
     arguments: Vec<(u32, bool)>,
+    /// Arguments of a density that have to be the same for all.
+    shared: u64,
     length: u32,
 }
 
@@ -172,6 +175,14 @@ fn live(nodes: &[Node], wanted: &[Data], lengths: &[usize], outputs: &[&Value]) 
     live
 }
 
+/// What stands for the arguments that all lanes of a density share.
+fn shared(node: &Node) -> u64 {
+    let Op::Density { id, .. } = node.op else { return 0 };
+    let Kind::Together { shared, .. } = DISTRIBUTIONS[id as usize].kind else { return 0 };
+    let all = shared.iter().filter_map(|i| node.arguments.get(*i));
+    all.fold(0, |before, (data, length)| before.rotate_left(7) ^ data.fingerprint(*length as usize))
+}
+
 /// Operations that are done together, in an order in which they can be done.
 fn group(nodes: &[Node], depths: &[u32], live: &[bool]) -> Vec<Vec<u32>> {
     let mut places: HashMap<Key, usize> = HashMap::new();
@@ -184,6 +195,7 @@ fn group(nodes: &[Node], depths: &[u32], live: &[bool]) -> Vec<Vec<u32>> {
             site: if matches!(node.op, Op::Param(_)) { i as u64 } else { node.site },
             op: node.op,
             arguments: node.arguments.iter().map(|(data, length)| (*length, known(data))).collect(),
+            shared: shared(node),
             length: node.length,
         };
         let place = *places.entry(key).or_insert_with(|| {

@@ -183,6 +183,21 @@ impl Machine<'_> {
         Ok(Value { ty: Ty::MATRIX, sizes: a.sizes, data })
     }
 
+    /// Eigenvalues of a symmetric matrix, ascending, and its eigenvectors in columns.
+    pub(crate) fn symmetric_eigen(&mut self, name: &str, a: &Value) -> Result<(Value, Value)> {
+        let n = square(name, a)?;
+        if n == 0 {
+            return Ok((Value::vector(Vec::new()), a.clone()));
+        }
+        if let Some(values) = a.known() {
+            let (values, vectors) = known::symmetric_eigen(&values, n);
+            return Ok((Value::vector(values), Value::matrix(n, n, vectors)));
+        }
+        let data = self.record(Op::Eigen(n as u32), &[a], n + n * n)?;
+        let both = Value { ty: Ty::VECTOR, sizes: Sizes::new(&[n + n * n]), data };
+        Ok((both.slice(Ty::VECTOR, &[n], 0), both.slice(Ty::MATRIX, &[n, n], n)))
+    }
+
     /// `L⁻¹B` or `L⁻ᵀB`, of which `B` says type and sizes.
     pub(crate) fn solve_lower(&mut self, l: &Value, b: &Value, transposed: bool) -> Result<Value> {
         let n = square("mdivide_left_tri_low", l)?;

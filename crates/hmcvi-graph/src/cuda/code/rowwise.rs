@@ -73,11 +73,14 @@ impl Writer<'_> {
                     (self.functions.list(starts.into_iter()), self.functions.list(places.into_iter()));
                 format!("segment_sum_cols(lane, {}, {starts}, {places}, {cols}, {to})", args[0])
             }
-            RowOp::Cumsum { reverse } => format!("cumsum_cols<{reverse}>(lane, {}, {cols}, {to})", args[0]),
+            RowOp::Cumsum { group, reverse } => {
+                format!("cumsum_groups<{reverse}>(lane, {}, {group}, {cols}, {to})", args[0])
+            }
             RowOp::LogSumExp { group } => {
                 format!("log_sum_exp_groups(lane, {}, {group}, {cols}, {to})", args[0])
             }
             RowOp::Cholesky { n } => format!("cholesky(lane, {}, {n}, {to})", args[0]),
+            RowOp::Eigen { n } => format!("symmetric_eigen(lane, {}, {n}, {to})", args[0]),
             RowOp::Solve { n, cols, transposed } => {
                 format!("triangular_solve<{transposed}>(lane, {}, {}, {n}, {cols}, {to})", args[0], args[1])
             }

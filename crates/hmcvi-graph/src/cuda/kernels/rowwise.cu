@@ -33,6 +33,11 @@ __device__ __forceinline__ void cumsum_cols(int lane, const float* x, int cols, 
     }
 }
 
+template <bool REVERSE>
+__device__ __forceinline__ void cumsum_groups(int lane, const float* x, int group, int cols, float* to) {
+    for (int first = 0; first < cols; first += group) cumsum_cols<REVERSE>(lane, x + first, group, to + first);
+}
+
 __device__ __forceinline__ void log_sum_exp_groups(int lane, const float* x, int group, int groups, float* to) {
     for (int g = lane; g < groups; g += 32) {
         const float* from = x + g * group;
@@ -60,6 +65,62 @@ __device__ __forceinline__ void cholesky(int lane, const float* a, int n, float*
         }
         __syncwarp();
     }
+}
+
+// Jacobi's rotations: lanes share the rows and columns that a rotation changes. The diagonal of the first half of the
+// result gets the eigenvalues, ascending, the columns of the second half the eigenvectors.
+__device__ __forceinline__ void symmetric_eigen(int lane, const float* x, int n, float* a) {
+    float* v = a + n * n;
+    for (int at = lane; at < n * n; at += 32) {
+        a[at] = x[at];
+        v[at] = at / n == at % n ? 1.0f : 0.0f;
+    }
+    __syncwarp();
+    bool rotated = true;
+    for (int sweep = 0; sweep < 30 && rotated; ++sweep) {
+        rotated = false;
+        for (int p = 0; p < n; ++p)
+            for (int q = p + 1; q < n; ++q) {
+                float first = a[p * n + p], second = a[q * n + q], off = a[p * n + q];
+                __syncwarp();
+                if (first + off == first && second + off == second) {
+                    if (lane == 0) a[p * n + q] = a[q * n + p] = 0.0f;
+                    __syncwarp();
+                    continue;
+                }
+                rotated = true;
+                float theta = (second - first) / (off + off);
+                float size = 1.0f / (fabsf(theta) + sqrtf(theta * theta + 1.0f));
+                float t = theta < 0.0f ? -size : size, c = 1.0f / sqrtf(t * t + 1.0f), s = t * c;
+                for (int k = lane; k < n; k += 32) {
+                    float y = a[k * n + p], z = a[k * n + q], w = v[k * n + p], u = v[k * n + q];
+                    a[k * n + p] = c * y - s * z, a[k * n + q] = s * y + c * z;
+                    v[k * n + p] = c * w - s * u, v[k * n + q] = s * w + c * u;
+                }
+                __syncwarp();
+                for (int k = lane; k < n; k += 32) {
+                    float y = a[p * n + k], z = a[q * n + k];
+                    a[p * n + k] = c * y - s * z, a[q * n + k] = s * y + c * z;
+                }
+                __syncwarp();
+            }
+    }
+    for (int i = 0; i < n; ++i) {
+        int least = i;
+        for (int j = i + 1; j < n; ++j)
+            if (a[j * n + j] < a[least * n + least]) least = j;
+        float low = a[least * n + least], here = a[i * n + i];
+        __syncwarp();
+        if (lane == 0) a[least * n + least] = here, a[i * n + i] = low;
+        for (int k = lane; k < n; k += 32) {
+            float y = v[k * n + i];
+            v[k * n + i] = v[k * n + least], v[k * n + least] = y;
+        }
+        __syncwarp();
+    }
+    for (int at = lane; at < n * n; at += 32)
+        if (at / n != at % n) a[at] = 0.0f;
+    __syncwarp();
 }
 
 // Row i of the result needs those before it, or behind it where the triangle is read transposed. Lanes share the

@@ -4,12 +4,8 @@ use hmcvi_graph::Expr;
 
 /// `Σ_{j≤k} xⱼ` within each vector: `[N, groups·size]` to the same.
 pub(super) fn up_to<'g>(x: Expr<'g>, [groups, size]: [usize; 2]) -> Expr<'g> {
-    if groups == 1 {
-        return x.cumsum_cols();
-    }
-    // Sums over all columns less those before the vector would cancel.
-    let ones: Vec<f64> = (0..size * size).map(|at| f64::from(u8::from(at / size <= at % size))).collect();
-    x.row_matmul(x.graph().constant_matrix(1, ones.len(), &ones), [groups, size, size])
+    debug_assert_eq!(x.cols(), groups * size);
+    x.cumsum_groups(size)
 }
 
 /// `Σ_{j<k} xⱼ` within each vector, also for the place after the last: `[N, groups·size]` to `[N, groups·(size + 1)]`.
