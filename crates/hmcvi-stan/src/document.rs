@@ -69,8 +69,10 @@ in which each step needs the one before is unrolled.
   which they fail keeps its parameters, has `NaN` for them, and is reported with its number and the line.
 - **Errors** name line and column, underline the text, and say what to write instead.
 
-Not supported: complex numbers, tuples, `#include`, functions as results of functions, `algebra_solver`,
-`integrate_1d`, `hmm_marginal`, sorting of what depends on parameters. Each is refused with its place.
+- **`#include`** takes files from the folder of the program.
+
+Not supported: complex numbers, tuples, functions as results of functions, and positions of what is sorted by parameters.
+Each is refused with its place.
 ";
 
 const TYPES: &str = "Bounds `lower` and `upper`, `offset` and `multiplier` may depend on data and on parameters that are declared before.
@@ -79,7 +81,8 @@ Unconstrained values are those of Stan up to 2.36, so that they can be exchanged
 const DISTRIBUTIONS: &str = "Each has `~`, `_lpdf` or `_lpmf`, `_lupdf` or `_lupmf`, and the older ending `_log`. Arguments of distributions of
 numbers are numbers, vectors, row vectors or arrays; those of vectors may be arrays of vectors.";
 
-const ODES: &str = "Differential equations are solved by Dormand and Prince's method with a number of steps that is chosen from the times;
-tolerances are not used, and the `bdf` and `adams` variants are solved the same way.";
+const ODES: &str = "Differential equations are solved in steps whose number is chosen from the times, of order five: by Dormand and
+Prince's method, and by extrapolated implicit steps in the `bdf` variants. Equations are solved by 16 of Newton's steps,
+integrals by sums over 209 points. Tolerances are not used.";
 
 const SIGNATURES: &str = "Results come first. `1` is the type of the first argument with real numbers for integers, `=1` that type itself.";

@@ -90,6 +90,11 @@ impl Place {
 }
 
 impl StanError {
+    /// What is wrong with a file rather than with what it says.
+    pub(crate) fn of_file(message: String) -> Self {
+        StanError { message, place: None }
+    }
+
     /// What is wrong, without the place.
     pub fn message(&self) -> &str {
         &self.message

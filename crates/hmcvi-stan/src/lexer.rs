@@ -67,7 +67,7 @@ impl Lexer<'_> {
             if blank > 0 {
                 self.at += blank;
             } else if rest.starts_with("#include") {
-                let message = "`#include` is not supported; write the included text here";
+                let message = "this text has no folder to include from; open the program by its file";
                 return Err(Problem::at(self.span(8), message));
             } else if rest.starts_with("//") || rest.starts_with('#') {
                 self.at += rest.find('\n').unwrap_or(rest.len());

@@ -29,6 +29,7 @@ mod check;
 mod document;
 mod error;
 mod functions;
+mod include;
 mod lexer;
 mod lower;
 mod machine;

@@ -71,6 +71,35 @@ fn programs_that_say_the_same_have_the_same_density() {
             "parameters { real<lower=0> a; vector[2] y0; } model { target += sum(y0) + y0[1] * exp(-a) - a; }",
         ),
         (
+            "functions { vector f(vector x, real a) { return [x[1]^2 - a * x[2], x[2] - a]'; } }
+             parameters { real<lower=0> a; } model { vector[2] x = solve_newton(f, [1.0, 0.5]', a); target += x[1] + x[2] - a; }",
+            "parameters { real<lower=0> a; } model { target += a; }",
+        ),
+        (
+            "parameters { matrix[2, 3] w; simplex[2] first; simplex[2] a; simplex[2] b; }
+             model { target += hmm_marginal(w, [a', b'], first) + hmm_hidden_state_prob(w, [a', b'], first)[1, 3]; }",
+            "parameters { matrix[2, 3] w; simplex[2] first; simplex[2] a; simplex[2] b; }
+             model { array[2] real f = {log(first[1]) + w[1, 1], log(first[2]) + w[2, 1]};
+               for (t in 2:3) { array[2] real g = f; for (k in 1:2) f[k] = log_sum_exp(g[1] + log(a[k]), g[2] + log(b[k])) + w[k, t]; }
+               target += log_sum_exp(f) + exp(f[1] - log_sum_exp(f)); }",
+        ),
+        (
+            "parameters { matrix[2, 2] y; cov_matrix[2] S; cov_matrix[2] D; }
+             model { y ~ matrix_normal_prec(rep_matrix(0.5, 2, 2), S, D); }",
+            "parameters { matrix[2, 2] y; cov_matrix[2] S; cov_matrix[2] D; }
+             model { target += log_determinant(S) + log_determinant(D) - 0.5 * trace_gen_quad_form(D, S, y - 0.5); }",
+        ),
+        (
+            "data { int N; array[N] int k; vector[N] y; } parameters { vector[2] a; matrix[1, 2] b; }
+             model { k ~ categorical_logit_glm(to_matrix(y), a, b); k ~ dirichlet_multinomial(exp(append_row(a, 1)));
+               k ~ multinomial_logit(append_row(a, 0.3)); }",
+            "data { int N; array[N] int k; vector[N] y; } parameters { vector[2] a; matrix[1, 2] b; }
+             model { vector[3] e = exp(append_row(a, 1)); vector[3] q = append_row(a, 0.3);
+               for (n in 1:N) k[n] ~ categorical_logit(y[n] * b[1]' + a);
+               target += lgamma(sum(e)) - lgamma(sum(e) + sum(k)) - sum(lgamma(e)) + sum(lgamma(e + to_vector(k)));
+               target += dot_product(to_vector(k), log_softmax(q)); }",
+        ),
+        (
             "data { int N; array[N] int k; } parameters { vector[2] a; } model { a ~ normal(0, 1); k ~ categorical_logit(a); }",
             "data { int N; array[N] int k; } parameters { vector[2] a; }
              model { a ~ normal(0, 1); for (n in 1:N) target += log_softmax(a)[k[n]]; }",
@@ -97,6 +126,23 @@ fn programs_that_say_the_same_have_the_same_density() {
         let z: Vec<f64> = (0..first.dimension()).map(|i| 0.7 * (1.3 * i as f64 + 0.4).sin()).collect();
         let (x, y) = (at(&first, &z), at(&second, &z));
         assert!((x - y).abs() < 1e-9 * x.abs().max(1.0), "{x} and {y}\n{a}\n{b}");
+    }
+}
+
+/// Explicit steps of this number would need a rate below 200.
+#[test]
+fn stiff_equations_are_solved_by_implicit_steps() {
+    let stiff =
+        "functions { vector f(real t, vector y, real a) { return [-a * y[1], 1e4 * (y[1] - y[2])]'; } }
+        parameters { real<lower=0> a; vector[1] y0; }
+        model { array[2] vector[2] y = ode_bdf(f, append_row(y0, 2 * y0), 0, {0.5, 2}, a);
+        target += y[2, 1] + y[1, 2] - a; }";
+    let exact = "parameters { real<lower=0> a; vector[1] y0; }
+        model { target += y0[1] * (exp(-2 * a) + exp(-0.5 * a) * 1e4 / (1e4 - a)) - a; }";
+    for z in [[0.3, 0.8], [-0.9, -1.2]] {
+        let (found, expected) = (at(&bound(stiff, "{}"), &z), at(&bound(exact, "{}"), &z));
+        // What steps of order five leave, relative to values of size 1.
+        assert!((found - expected).abs() < 1e-6, "{found} {expected}");
     }
 }
 

@@ -85,3 +85,37 @@ pub(super) fn eliminate(machine: &mut Machine<'_>, a: &Value, b: &Value) -> Resu
     let solved = crate::machine::joined(Ty::MATRIX, &[if cols > 0 { n } else { 0 }, cols], &solved);
     Ok((pivots, solved))
 }
+
+/// `A⁻¹b` of a matrix of parameters, by orthogonal columns: no pivot can be 0 where there is an inverse.
+pub(super) fn solve_system(machine: &mut Machine<'_>, a: &Value, b: &Value) -> Found {
+    let n = square("a system of equations", a)?;
+    if n == 1 {
+        return machine.div(b, &a.slice(Ty::REAL, &[], 0));
+    }
+    let dot = super::reduce::dot;
+    let mut columns: Vec<Value> = Vec::with_capacity(n);
+    let mut factors = vec![Value::num(0.0); n * n];
+    for j in 0..n {
+        let mut column = a.pick(Ty::VECTOR, &[n], (0..n).map(|i| i * n + j));
+        for (i, other) in columns.iter().enumerate() {
+            let factor = dot(machine, other, &column)?;
+            let part = machine.mul(other, &factor)?;
+            column = machine.sub(&column, &part)?;
+            factors[i * n + j] = factor;
+        }
+        let square = dot(machine, &column, &column)?;
+        let length = machine.map("sqrt", &[&square])?;
+        columns.push(machine.div(&column, &length)?);
+        factors[j * n + j] = length;
+    }
+    let mut x = vec![Value::num(0.0); n];
+    for i in (0..n).rev() {
+        let mut rest = dot(machine, &columns[i], b)?;
+        for j in i + 1..n {
+            let part = machine.mul(&factors[i * n + j], &x[j])?;
+            rest = machine.sub(&rest, &part)?;
+        }
+        x[i] = machine.div(&rest, &factors[i * n + i])?;
+    }
+    Ok(crate::machine::joined(Ty::VECTOR, &[n], &x))
+}

@@ -81,6 +81,39 @@ fn lchoose(n: f64, k: f64) -> f64 {
     lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0)
 }
 
+/// The quantile function of the standard normal distribution, by Newton's steps on the logarithm of the smaller tail.
+fn inv_phi_of(p: Expr<'_>) -> Expr<'_> {
+    let upper = p.greater(0.5);
+    let tail = upper.select(1.0 - p, p);
+    let log_tail = tail.log();
+    // Tukey's lambda distribution is near.
+    let mut x = ((tail.powf(0.135) - (1.0 - tail).powf(0.135)) / 0.1975).stop_gradient();
+    for step in 0..10 {
+        x = x - (x.log_normal_cdf() - log_tail) / x.inverse_mills();
+        if step < 7 {
+            x = x.stop_gradient();
+        }
+    }
+    upper.select(-x, x)
+}
+
+/// `w` with `w eʷ = x`, by Halley's steps.
+fn lambert(x: Expr<'_>) -> Expr<'_> {
+    let large = x.greater(std::f64::consts::E);
+    let log = large.select(x, std::f64::consts::E).log();
+    let near = ((x * std::f64::consts::E + 1.0).max(0.0) * 2.0).sqrt();
+    let mut w = large.select(log - log.log(), near - 1.0 - near.square() / 3.0).stop_gradient();
+    for step in 0..10 {
+        let e = w.exp();
+        let f = w * e - x;
+        w = w - f / (e * (w + 1.0) - (w + 2.0) * f / (w * 2.0 + 2.0));
+        if step < 7 {
+            w = w.stop_gradient();
+        }
+    }
+    w
+}
+
 /// Terms of the series of Bessel functions: enough for arguments up to 200.
 const TERMS: usize = 200;
 
@@ -204,7 +237,10 @@ maps! {
     Phi(x) real: 0.5 * erfc(-x * std::f64::consts::FRAC_1_SQRT_2), x.normal_cdf();
     Phi_approx(x) real: 1.0 / (1.0 + (-x * (0.07056 * x * x + 1.5976)).exp()), (x * (x.square() * 0.07056 + 1.5976)).sigmoid();
     std_normal_log_cdf(x) formula: 0.0, x.log_normal_cdf();
-    inv_Phi(x) known: super::known::inv_phi(x), 0.0;
+    inv_Phi(x) real: super::known::inv_phi(x), inv_phi_of(x);
+    std_normal_qf(x) real: super::known::inv_phi(x), inv_phi_of(x);
+    inv_erfc(x) real: -super::known::inv_phi(0.5 * x) * std::f64::consts::FRAC_1_SQRT_2, inv_phi_of(x * 0.5) * -std::f64::consts::FRAC_1_SQRT_2;
+    lambert_w0(x) formula: 0.0, lambert(x);
     lgamma(x) real: lgamma(x), x.lgamma();
     tgamma(x) real: libm::tgamma(x), x.lgamma().exp();
     digamma(x) formula: 0.0, x.digamma();
@@ -230,6 +266,7 @@ maps! {
     fmod(a, b) known: a % b, 0.0;
     log_sum_exp_of_two(a, b) real: log_add_numbers(a, b), log_add(a, b);
     log_diff_exp(a, b) real: if a == b { f64::NEG_INFINITY } else { a + log1m_exp(b - a) }, a + log1m_exp_of(b - a);
+    log_inv_logit_diff(a, b) real: a + log1m_exp(b - a) - log1p_exp(a) - log1p_exp(b), a + log1m_exp_of(b - a) - a.softplus() - b.softplus();
     log_mix(p, a, b) real: log_add_numbers(p.ln() + a, (-p).ln_1p() + b), log_add(p.log() + a, (-p).log1p() + b);
     step(x) int: truth(x >= 0.0), 1.0 - x.less(0.0);
     int_step(x) int: truth(x > 0.0), x.greater(0.0);

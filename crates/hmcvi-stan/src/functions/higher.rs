@@ -1,6 +1,6 @@
 //! Call functions that take functions: sums in parts and differential equations.
 
-use super::ode;
+use super::{ode, solve};
 use crate::ast::Expr;
 use crate::error::{Problem, Result};
 use crate::machine::{Frame, Machine, joined, plain_name};
@@ -8,7 +8,7 @@ use crate::types::Ty;
 use crate::value::Value;
 
 /// Functions that take functions, with the type that they give.
-pub(crate) const HIGHER: [(&str, Ty); 14] = [
+pub(crate) const HIGHER: [(&str, Ty); 22] = [
     ("reduce_sum", Ty::REAL),
     ("reduce_sum_static", Ty::REAL),
     ("map_rect", Ty::VECTOR),
@@ -23,6 +23,14 @@ pub(crate) const HIGHER: [(&str, Ty); 14] = [
     ("ode_rk45_tol", Ty::VECTOR.array(1)),
     ("ode_bdf_tol", Ty::VECTOR.array(1)),
     ("ode_adams_tol", Ty::VECTOR.array(1)),
+    ("ode_ckrk_tol", Ty::VECTOR.array(1)),
+    ("algebra_solver", Ty::VECTOR),
+    ("algebra_solver_newton", Ty::VECTOR),
+    ("solve_newton", Ty::VECTOR),
+    ("solve_newton_tol", Ty::VECTOR),
+    ("solve_powell", Ty::VECTOR),
+    ("solve_powell_tol", Ty::VECTOR),
+    ("integrate_1d", Ty::REAL),
 ];
 
 pub(crate) fn is_one(name: &str) -> bool {
@@ -66,6 +74,10 @@ pub(crate) fn call(
     match name {
         "reduce_sum" | "reduce_sum_static" => reduce_sum(machine, &called, name, values),
         "map_rect" => map_rect(machine, &called, values),
+        "integrate_1d" => solve::integral(machine, &called, values),
+        _ if name.starts_with("algebra") || name.starts_with("solve") => {
+            solve::root(machine, &called, name, values)
+        }
         _ => ode::solve(machine, &called, name, values),
     }
 }

@@ -8,11 +8,14 @@ pub(crate) mod higher;
 pub(crate) mod known;
 pub(crate) mod make;
 pub(crate) mod matrix;
+mod more;
 mod ode;
 pub(crate) mod random;
 pub(crate) mod reduce;
 mod shape;
 mod signature;
+mod solve;
+mod stiff;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
@@ -50,7 +53,7 @@ static BUILTINS: LazyLock<HashMap<&'static str, Vec<Builtin>>> = LazyLock::new(|
 });
 
 fn entries() -> impl Iterator<Item = &'static Entry> {
-    [matrix::FUNCTIONS, reduce::FUNCTIONS, make::FUNCTIONS, shape::FUNCTIONS, gp::FUNCTIONS]
+    [matrix::FUNCTIONS, more::FUNCTIONS, reduce::FUNCTIONS, make::FUNCTIONS, shape::FUNCTIONS, gp::FUNCTIONS]
         .into_iter()
         .flatten()
 }

@@ -1,9 +1,11 @@
 //! Solve differential equations, by a fixed number of steps between the times that are asked for.
 //!
-//! Steps are those of Dormand and Prince of order five. Their number is chosen from the times alone, so that the solution
+//! Steps are those of Dormand and Prince of order five, or implicit ones of the same order for the `bdf` variants. Their number is chosen from the times alone, so that the solution
 //! is one formula of the parameters.
 
 use super::higher::Called;
+use super::solve::System;
+use super::stiff;
 use crate::error::{Problem, Result};
 use crate::machine::{Machine, joined};
 use crate::types::Ty;
@@ -36,6 +38,8 @@ struct Equation<'a> {
     called: &'a Called<'a>,
     rest: Vec<Value>,
     state: Ty,
+    /// Whether implicit steps are taken.
+    is_stiff: bool,
 }
 
 impl Equation<'_> {
@@ -54,6 +58,22 @@ impl Equation<'_> {
         }
     }
 
+    fn implicit_step(
+        &self,
+        machine: &mut Machine<'_>,
+        t: &Value,
+        h: &Value,
+        y: &Value,
+        is_first: bool,
+    ) -> Result<Value> {
+        let behind = machine.scale(h, if is_first { BEHIND_BEGIN } else { 0.0 });
+        let t = behind.and_then(|behind| machine.add(t, &behind)).map_err(|m| self.wrong(m))?;
+        let slope = |machine: &mut Machine<'_>, t: &Value, y: &Value| self.slope(machine, t, y);
+        let here = |machine: &mut Machine<'_>, y: &Value| self.slope(machine, &t, y);
+        let system = System { called: self.called, call: &here };
+        stiff::step(machine, &slope, &system, [&t, h, y])
+    }
+
     fn wrong(&self, message: impl Into<String>) -> Problem {
         Problem::at(self.called.e.span, message)
     }
@@ -67,6 +87,9 @@ impl Equation<'_> {
         y: &Value,
         is_first: bool,
     ) -> Result<Value> {
+        if self.is_stiff {
+            return self.implicit_step(machine, t, h, y, is_first);
+        }
         let vector = y.with(Ty::VECTOR, &[y.elements()]);
         let mut slopes: Vec<Value> = Vec::with_capacity(STAGES.len());
         let combine = |machine: &mut Machine<'_>,
@@ -121,12 +144,14 @@ pub(super) fn solve(
         return Err(wrong("times must ascend, from the time of the start on"));
     }
     let state = if old { Ty::REAL.array(1) } else { Ty::VECTOR };
-    let equation = Equation { called, rest: rest.to_vec(), state };
+    let equation = Equation { called, rest: rest.to_vec(), state, is_stiff: name.contains("bdf") };
     let mut y = y0.with(Ty::VECTOR, &[y0.elements()]);
     let mut t = t0.clone();
     let mut all = Vec::with_capacity(times.len());
     for (i, next) in times.iter().enumerate() {
         let steps = known.as_ref().map_or(STEPS, |all| number_of_steps(all, i));
+        // An implicit step is divided by itself.
+        let steps = if equation.is_stiff { (0.5 * steps).ceil() } else { steps };
         let span = machine.sub(next, &t).map_err(|m| wrong(&m))?;
         if span.number() != Some(0.0) {
             let h = machine.scale(&span, 1.0 / steps).map_err(|m| wrong(&m))?;

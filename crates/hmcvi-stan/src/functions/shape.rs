@@ -54,8 +54,8 @@ pub(super) const FUNCTIONS: &[Entry] = &[
         let places = (0..size * inner).map(|at| (size - 1 - at / inner) * inner + at % inner);
         Ok(a[0].pick(a[0].ty, &a[0].sizes.to_vec(), places))
     }),
-    ("sort_asc", "=1(vector|row_vector|real[]|int[])", |_, a| sorted(&a[0], false)),
-    ("sort_desc", "=1(vector|row_vector|real[]|int[])", |_, a| sorted(&a[0], true)),
+    ("sort_asc", "=1(vector|row_vector|real[]|int[])", |m, a| sorted(m, &a[0], false)),
+    ("sort_desc", "=1(vector|row_vector|real[]|int[])", |m, a| sorted(m, &a[0], true)),
     ("sort_indices_asc", "int[](vector|row_vector|real[]|int[])", |_, a| order(&a[0], false)),
     ("sort_indices_desc", "int[](vector|row_vector|real[]|int[])", |_, a| order(&a[0], true)),
     ("rank", "int(vector|row_vector|real[]|int[], int)", |_, a| {
@@ -175,8 +175,8 @@ fn places(x: &[f64], descending: bool) -> Vec<usize> {
     places
 }
 
-fn sorted(value: &Value, descending: bool) -> Found {
-    let x = numbers(value, "sort")?;
+fn sorted(machine: &mut Machine<'_>, value: &Value, descending: bool) -> Found {
+    let Some(x) = value.known() else { return super::more::sorted(machine, value, descending) };
     Ok(value.pick(value.ty, &value.sizes.to_vec(), places(&x, descending).into_iter()))
 }
 

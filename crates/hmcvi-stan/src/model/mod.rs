@@ -6,6 +6,7 @@ pub(crate) mod declared;
 mod generate;
 mod parameter;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use hmcvi::bayes::{Bound, Data};
@@ -68,6 +69,15 @@ impl Program {
             Ok(Program { text: text.into(), blocks: Arc::new(blocks) })
         })
         .map_err(|problem: Problem| problem.in_text(text))
+    }
+
+    /// Reads a program from a file. Lines `#include other.stan` are replaced by what is in the other file, whose path
+    /// begins at the folder of this one; lines of errors are those of the whole.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or the first thing that is wrong in the program.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StanError> {
+        Self::parse(&crate::include::read(path.as_ref())?)
     }
 
     /// The model with its data, as Stan has it: `~` drops constants.

@@ -1,6 +1,7 @@
 //! Ask distributions for their log densities and distribution functions, by the names of the language.
 
 mod ask;
+mod composed;
 mod kernel;
 mod table;
 mod truncate;
@@ -13,6 +14,7 @@ use crate::tape::Part;
 use crate::types::{Base, Ty};
 use crate::value::Value;
 use ask::ask;
+use composed::{COMPOSED, Composed};
 
 pub(crate) use ask::of;
 pub(crate) use kernel::Kernels;
@@ -52,24 +54,23 @@ const REGRESSIONS: [(&str, &str); 5] = [
 /// Names of all distributions, with their numbers of arguments and what is said of their distribution functions, for
 /// the document of the language.
 pub(crate) fn listed() -> Vec<(&'static str, usize, &'static str)> {
-    let cumulative = |name: &str| match (cumulative::is_known(name), cumulative::needs_known_values(name)) {
-        (true, true) => "of known values",
-        (true, false) => "yes",
-        _ => "",
-    };
+    let cumulative = |name: &str| if cumulative::is_known(name) { "yes" } else { "" };
     let all = DISTRIBUTIONS.iter().map(|d| (d.name, d.arguments, cumulative(d.name)));
     let regressions = REGRESSIONS.iter().map(|(name, _)| (*name, number_of(name).unwrap_or(3), ""));
-    all.chain(regressions).collect()
+    let composed = COMPOSED.iter().map(|d| (d.name, d.arguments, ""));
+    all.chain(composed).chain(regressions).collect()
 }
 
 pub(crate) fn names() -> Vec<String> {
-    let ending = |d: &Dist| if d.discrete { "_lpmf" } else { "_lpdf" };
-    DISTRIBUTIONS.iter().map(|d| format!("{}{}", d.name, ending(d))).collect()
+    let ending = |discrete: bool| if discrete { "_lpmf" } else { "_lpdf" };
+    let own = DISTRIBUTIONS.iter().map(|d| format!("{}{}", d.name, ending(d.discrete)));
+    own.chain(COMPOSED.iter().map(|d| format!("{}{}", d.name, ending(d.discrete)))).collect()
 }
 
 /// Names of all distributions.
 pub(crate) fn distribution_names() -> impl Iterator<Item = &'static str> {
-    DISTRIBUTIONS.iter().map(|d| d.name).chain(REGRESSIONS.iter().map(|(name, _)| *name))
+    let named = DISTRIBUTIONS.iter().map(|d| d.name).chain(COMPOSED.iter().map(|d| d.name));
+    named.chain(REGRESSIONS.iter().map(|(name, _)| *name))
 }
 
 fn find(name: &str) -> Option<u16> {
@@ -80,7 +81,12 @@ fn number_of(name: &str) -> Option<usize> {
     if let Some((_, base)) = REGRESSIONS.iter().find(|(own, _)| *own == name) {
         return number_of(base).map(|n| if *base == "ordered_logistic" { n + 1 } else { n + 2 });
     }
-    find(name).map(|id| DISTRIBUTIONS[id as usize].arguments)
+    let own = find(name).map(|id| DISTRIBUTIONS[id as usize].arguments);
+    own.or_else(|| composed(name).map(|d| d.arguments))
+}
+
+fn composed(name: &str) -> Option<&'static Composed> {
+    COMPOSED.iter().find(|d| d.name == name)
 }
 
 fn parts(name: &str) -> Option<(&str, Wanted)> {
@@ -119,7 +125,8 @@ pub(crate) fn check_types(name: &str, types: &[Ty]) -> Result<(), String> {
             types.len().saturating_sub(1)
         ));
     }
-    let discrete = find(name).is_some_and(|id| DISTRIBUTIONS[id as usize].discrete);
+    let discrete = find(name).map(|id| DISTRIBUTIONS[id as usize].discrete);
+    let discrete = discrete.or_else(|| composed(name).map(|d| d.discrete)).unwrap_or(false);
     if discrete && types[0].base != Base::Int {
         return Err(format!("`{name}` describes integers, not {}", types[0]));
     }
@@ -146,6 +153,9 @@ pub(crate) fn log_density(machine: &mut Machine<'_>, name: &str, all: &[Value], 
     check_types(name, &types)?;
     if let Some((_, base)) = REGRESSIONS.iter().find(|(own, _)| *own == name) {
         return regression(machine, base, all, constants);
+    }
+    if let Some(own) = composed(name) {
+        return (own.run)(machine, all, constants);
     }
     ask(machine, name, all, Part::Density { constants })
 }

@@ -6,6 +6,7 @@ use hmcvi_graph::Expr;
 
 use super::{
     Distribution, bernoulli, beta_binomial, binomial, incomplete, neg_binomial, neg_binomial_2, poisson,
+    quadrature,
 };
 use crate::bayes::{Dims, Var};
 
@@ -37,12 +38,27 @@ const FORMULAS: &[(&str, Formula)] = &[
     ("pareto", |x, a| survival((a[0].log() - x.log()) * a[1])),
     ("pareto_type_2", |x, a| survival(-(((x - a[0]) / a[1]).log1p() * a[2]))),
     ("uniform", |x, a| [((x - a[0]) / (a[1] - a[0])).log(), ((a[1] - x) / (a[1] - a[0])).log()]),
+    ("skew_double_exponential", |x, a| skew_laplace(x - a[0], a[1], a[2])),
+    ("exp_mod_normal", |x, a| exp_mod_normal((x - a[0]) / a[1], a[1] * a[2])),
+    ("skew_normal", |x, a| {
+        let z = (x - a[0]) / a[1];
+        let twice = quadrature::owens_t(z, a[2]) * 2.0;
+        [(z.normal_cdf() - twice).log(), ((-z).normal_cdf() + twice).log()]
+    }),
+    ("student_t", |x, a| quadrature::log_student(a[0], (x - a[1]) / a[2])),
+    ("gamma", |x, a| quadrature::log_gamma(a[0], x * a[1])),
+    ("inv_gamma", |x, a| flip(quadrature::log_gamma(a[0], a[1] / x))),
+    ("chi_square", |x, a| quadrature::log_gamma(a[0] * 0.5, x * 0.5)),
+    ("inv_chi_square", |x, a| flip(quadrature::log_gamma(a[0] * 0.5, x.reciprocal() * 0.5))),
+    ("scaled_inv_chi_square", |x, a| flip(quadrature::log_gamma(a[0] * 0.5, a[0] * a[1].square() / x * 0.5))),
+    ("beta", |x, a| quadrature::log_beta(a[0], a[1], [x, -x + 1.0])),
+    ("beta_proportion", |x, a| quadrature::log_beta(a[0] * a[1], (-a[0] + 1.0) * a[1], [x, -x + 1.0])),
 ];
 
 /// `[F(x), 1 - F(x)]` of known numbers.
 type Numeric = fn(f64, &[f64]) -> [f64; 2];
 
-/// Distributions without a formula: their value and arguments have to be known.
+/// Distributions that have faster ways where all is known.
 const KNOWN: &[(&str, Numeric)] = &[
     ("student_t", |x, a| {
         let z = (x - a[1]) / a[2];
@@ -71,14 +87,7 @@ const COUNTS: &[(&str, Counts)] = &[
 /// Whether the distribution function of this distribution is known.
 pub fn is_known(name: &str) -> bool {
     let named = |known: &str| known == name;
-    FORMULAS.iter().any(|(known, _)| named(known))
-        || COUNTS.iter().any(|(known, _)| named(known))
-        || KNOWN.iter().any(|(known, _)| named(known))
-}
-
-/// Whether the distribution function is there only for values and arguments that are known.
-pub fn needs_known_values(name: &str) -> bool {
-    KNOWN.iter().any(|(known, _)| *known == name)
+    FORMULAS.iter().any(|(known, _)| named(known)) || COUNTS.iter().any(|(known, _)| named(known))
 }
 
 /// `log P(X ≤ x)`, element by element.
@@ -94,11 +103,12 @@ pub fn log_ccdf<'g>(name: &str, x: Var<'g>, arguments: &[Var<'g>]) -> Var<'g> {
 }
 
 fn both<'g>(name: &str, x: Var<'g>, arguments: &[Var<'g>]) -> [Var<'g>; 2] {
+    let numeric = KNOWN.iter().find(|(known, _)| *known == name);
+    if let Some(known) = numeric.and_then(|(_, numeric)| numbers(x, arguments, *numeric)) {
+        return known;
+    }
     if let Some((_, formula)) = FORMULAS.iter().find(|(known, _)| *known == name) {
         return formula(x, arguments);
-    }
-    if let Some((_, numeric)) = KNOWN.iter().find(|(known, _)| *known == name) {
-        return numbers(name, x, arguments, *numeric);
     }
     match COUNTS.iter().find(|(known, _)| *known == name) {
         Some((_, make)) => counts(name, x, arguments, *make),
@@ -142,25 +152,37 @@ fn laplace(z: Var<'_>) -> [Var<'_>; 2] {
     [below.select(far, near), below.select(near, far)]
 }
 
-/// Element by element, of known numbers.
-fn numbers<'g>(name: &str, x: Var<'g>, arguments: &[Var<'g>], numeric: Numeric) -> [Var<'g>; 2] {
+/// Of a skewed Laplace distribution with scale `s` and skewness `t`, of `d` beside its place.
+fn skew_laplace<'g>(d: Var<'g>, s: Var<'g>, t: Var<'g>) -> [Var<'g>; 2] {
+    let below = d.less(0.0);
+    let rest = -t + 1.0;
+    let left = t.log() + rest * below.select(d, 0.0) * 2.0 / s;
+    let right = rest.log() - t * below.select(0.0, d) * 2.0 / s;
+    [below.select(left, log1m_exp(right)), below.select(log1m_exp(left), right)]
+}
+
+/// Of the sum of a standard normal and an exponential number with rate `l`: `Φ(z) - exp(l²/2 - lz) Φ(z - l)`.
+fn exp_mod_normal<'g>(z: Var<'g>, l: Var<'g>) -> [Var<'g>; 2] {
+    let taken = l * (l * 0.5 - z) + (z - l).log_normal_cdf();
+    let below = z.log_normal_cdf() + log1m_exp(taken - z.log_normal_cdf());
+    [below, ((-z).normal_cdf() + taken.exp()).log()]
+}
+
+/// Element by element, where all numbers are known.
+fn numbers<'g>(x: Var<'g>, arguments: &[Var<'g>], numeric: Numeric) -> Option<[Var<'g>; 2]> {
     let all: Option<Vec<Vec<f64>>> = [&[x], arguments].concat().into_iter().map(Var::known).collect();
-    let Some(all) = all else {
-        let problem =
-            format!("the distribution function of {name} needs a value and arguments that are known");
-        return [x.wrong(problem, x.dims()); 2];
-    };
+    let all = all?;
     let length = all.iter().map(Vec::len).max().unwrap_or(1);
     let at =
         |i: usize| -> Vec<f64> { all.iter().map(|own| own[if own.len() == 1 { 0 } else { i }]).collect() };
     let found: Vec<[f64; 2]> = (0..length).map(|i| numeric(at(i)[0], &at(i)[1..])).collect();
-    [0, 1].map(|side| {
+    Some([0, 1].map(|side| {
         let logs: Vec<f64> = found.iter().map(|both| both[side].ln()).collect();
         match length {
             1 => Var::new(x.graph().constant(logs[0]), Dims::SCALAR),
             _ => Var::new(x.graph().constant_matrix(1, length, &logs), length.into()),
         }
-    })
+    }))
 }
 
 /// Sums of probabilities up to a count that is known.

@@ -16,6 +16,7 @@ mod multi_normal;
 mod multinomial;
 mod ordered_logistic;
 mod positive;
+mod quadrature;
 mod real;
 mod unit;
 mod univariate;
