@@ -16,6 +16,9 @@ use crate::shape::Shape;
 /// Computing up to this many cheap operations again costs less than a pass through memory.
 const CHEAP: usize = 8;
 const EXPENSIVE: usize = 100;
+/// Groups that are told apart: it matters only whether a value is needed in more than one. Long recurrences have
+/// thousands.
+const MANY: usize = 2;
 
 /// When and where a group runs: after which slot, as part of the heavy operation of that slot
 /// (rank 0) or behind it (rank 1), small shapes before those that repeat them.
@@ -178,7 +181,7 @@ struct Places {
     home: HashMap<NodeId, Key>,
     /// Groups in which a value may be needed.
     needed: HashMap<NodeId, BTreeSet<Key>>,
-    /// Groups in which a value's arguments may be needed on its account.
+    /// Groups in which a value's arguments may be needed on its account, at most `MANY`.
     passed: HashMap<NodeId, BTreeSet<Key>>,
     kept: HashSet<NodeId>,
 }
@@ -225,7 +228,8 @@ impl Places {
         groups.insert(at);
         groups.extend(passed);
         let stays = self.kept.contains(&id) || is_expensive(stage.op(id));
-        self.passed.insert(id, if stays { BTreeSet::from([at]) } else { groups.clone() });
+        let passed = if stays { BTreeSet::from([at]) } else { groups.iter().copied().take(MANY).collect() };
+        self.passed.insert(id, passed);
         self.needed.insert(id, groups);
     }
 

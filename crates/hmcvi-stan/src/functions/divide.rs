@@ -111,8 +111,8 @@ pub(super) fn solve_system(machine: &mut Machine<'_>, a: &Value, b: &Value) -> F
     let mut x = vec![Value::num(0.0); n];
     for i in (0..n).rev() {
         let mut rest = dot(machine, &columns[i], b)?;
-        for j in i + 1..n {
-            let part = machine.mul(&factors[i * n + j], &x[j])?;
+        for (j, known) in x.iter().enumerate().skip(i + 1) {
+            let part = machine.mul(&factors[i * n + j], known)?;
             rest = machine.sub(&rest, &part)?;
         }
         x[i] = machine.div(&rest, &factors[i * n + i])?;

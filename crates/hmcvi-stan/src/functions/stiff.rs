@@ -37,12 +37,12 @@ pub(super) fn step(
         }
         // Aitken and Neville: Tⱼₖ = Tⱼₖ₋₁ + (Tⱼₖ₋₁ - Tⱼ₋₁ₖ₋₁) / (nⱼ / nⱼ₋ₖ₊₁ - 1).
         let mut current = state;
-        for k in 0..row {
+        for (k, earlier) in table.iter_mut().enumerate() {
             let ratio = divisions as f64 / DIVISIONS[row - k - 1] as f64 - 1.0;
-            let difference = machine.sub(&current, &table[k]).map_err(wrong)?;
+            let difference = machine.sub(&current, earlier).map_err(wrong)?;
             let added = machine.scale(&difference, 1.0 / ratio).map_err(wrong)?;
             let next = machine.add(&current, &added).map_err(wrong)?;
-            table[k] = std::mem::replace(&mut current, next);
+            *earlier = std::mem::replace(&mut current, next);
         }
         table.push(current);
     }
