@@ -53,7 +53,7 @@ def test_the_program_finds_the_same(tmp_path):
     if not program:
         pytest.skip("HMCVI_PROGRAM does not name the program `hmcvi`")
     out = tmp_path / "run"
-    flags = ["--hmc-steps", "1", "--leapfrog-steps", "2", "--draws", "300", "--set", "learning.most_updates=200", "resample=never"]
+    flags = ["--hmc-steps", "1", "--leapfrog-steps", "2", "--draws", "300", "--set", "learning.most_updates=200"]
     run = [program, "fit", "eight-schools", "--json", "--out", str(out), *flags]
     record = json.loads(subprocess.run(run, check=True, capture_output=True).stdout)
     fit = schools(**SCHOOLS).fit(
