@@ -385,5 +385,12 @@ fn stan_programs_are_fitted_as_they_are() {
         "{refused}"
     );
     let no_data = sandbox.fail(3, &["fit", "schools.stan"]);
-    assert!(no_data.contains("`J`") || no_data.contains("J"), "{no_data}");
+    assert!(no_data.contains("`J`") && no_data.contains("`--data FILE.json`"), "{no_data}");
+    write("idle.stan", "parameters {\n  real x;\n  real<lower=0> idle;\n}\nmodel { x ~ normal(0, 1); }");
+    let idle = sandbox.fail(2, &["fit", "idle.stan"]);
+    assert!(idle.contains("line 3") && idle.contains("`idle`") && idle.contains("improper"), "{idle}");
+    write("nothing.stan", "data { real x; }");
+    write("x.json", "{\"x\": Infinity}");
+    let nothing = sandbox.fail(3, &["fit", "nothing.stan", "--data", "x.json"]);
+    assert!(nothing.contains("no parameters") && nothing.contains("parameters { ... }"), "{nothing}");
 }

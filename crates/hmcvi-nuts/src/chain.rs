@@ -39,7 +39,7 @@ impl<'r> Task<'r> {
                 Err(_) if self.stopped() => break,
                 Err(why) => {
                     let (chain, draw) = (chain + 1, progress.done + 1);
-                    return Err(NutsError::Chain { chain, draw, why: format!("{why:#}") });
+                    return Err(NutsError::Chain { chain, draw, why: said(why) });
                 }
             };
             progress.warming_up = progress.done < warm_up;
@@ -80,7 +80,7 @@ impl<'r> Task<'r> {
             match sampler.set_position(&place) {
                 Ok(()) => return Ok(Some(sampler)),
                 Err(_) if self.stopped() => return Ok(None),
-                Err(why) => last = format!("the sampler says: {why:#}"),
+                Err(why) => last = format!("the sampler says: {}", said(why)),
             }
         }
         let places = match self.start {
@@ -118,7 +118,7 @@ impl<'r> Task<'r> {
         let mut random = ChaCha8Rng::seed_from_u64(self.nuts.seed);
         random.set_stream(chain as u64);
         let sampler = settings.new_chain(chain as u64, CpuMath::new(self.density()), &mut random);
-        sampler.map_err(|why| NutsError::Chain { chain: chain + 1, draw: 0, why: format!("{why:#}") })
+        sampler.map_err(|why| NutsError::Chain { chain: chain + 1, draw: 0, why: said(why) })
     }
 
     fn density(&self) -> Density<'r> {
@@ -132,4 +132,9 @@ impl<'r> Task<'r> {
     fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
+}
+
+/// What an error says, without the calls that some list in further lines.
+fn said(error: impl std::fmt::Display) -> String {
+    format!("{error:#}").lines().next().unwrap_or_default().into()
 }

@@ -168,6 +168,14 @@ impl Value {
         }
     }
 
+    /// The same with numbers of its own.
+    pub(crate) fn copied(&self) -> Value {
+        match &self.data {
+            Data::Known(values) => Value { data: Data::Known(Arc::new(values.to_vec())), ..self.clone() },
+            _ => self.clone(),
+        }
+    }
+
     /// Other dimensions and type for the same numbers.
     pub(crate) fn with(&self, ty: Ty, sizes: &[usize]) -> Value {
         let sizes = Sizes::new(sizes);

@@ -6,7 +6,7 @@ use std::path::Path;
 use hmcvi::bayes::Data;
 use hmcvi::dist::random::RandomSource;
 use hmcvi_graph::random::Key;
-use hmcvi_stan::Program;
+use hmcvi_stan::{Model, Program, StanError};
 
 /// Changes in a run of all tests; `HMCVI_MUTATIONS` asks for more.
 const FEW: u32 = 400;
@@ -89,12 +89,27 @@ fn changed(text: &str, random: &mut RandomSource) -> String {
     all.concat()
 }
 
+/// Quantities of two draws, unless the change made a model of thousands of numbers.
+fn quantities(model: &Model) -> Result<(), StanError> {
+    let dimension = model.bound().dimension();
+    if dimension > 1000 {
+        return Ok(());
+    }
+    let places: Vec<f64> = (0..2 * dimension).map(|i| (i as f64).sin()).collect();
+    let Ok(found) = model.bound().evaluate(&places) else { return Ok(()) };
+    model.all_quantities(&found.values, 1, 1, &|_| true).map(|_| ())
+}
+
 /// What comes of a program: whether it was a model.
 fn try_program(text: &str, data: &str) -> Result<bool, String> {
     let Ok(data) = Data::from_json(data) else { return Ok(false) };
+    let is_ours = |error: &StanError| error.message().contains("mistake of hmcvi-stan");
     match Program::parse(text).and_then(|program| program.model(&data)) {
-        Ok(_) => Ok(true),
-        Err(error) if error.message().contains("mistake of hmcvi-stan") => Err(error.to_string()),
+        Ok(model) => match quantities(&model) {
+            Err(error) if is_ours(&error) => Err(error.to_string()),
+            _ => Ok(true),
+        },
+        Err(error) if is_ours(&error) => Err(error.to_string()),
         Err(error) => {
             let shown = error.to_string();
             assert!(error.line().is_none() || shown.contains('^'), "{shown}");
@@ -103,14 +118,38 @@ fn try_program(text: &str, data: &str) -> Result<bool, String> {
     }
 }
 
+/// Programs with their data in the first line. Those with generated quantities come as often as all the others.
+fn texts() -> Vec<String> {
+    let read = |folder: &str| -> Vec<String> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder);
+        let mut files: Vec<_> =
+            std::fs::read_dir(folder).expect("programs").flatten().map(|entry| entry.path()).collect();
+        files.sort();
+        files.iter().map(|file| std::fs::read_to_string(file).expect("a program")).collect()
+    };
+    let (mut all, generated) = (read("programs"), read("generated"));
+    all.extend(generated.iter().cycle().take(all.len()).cloned().collect::<Vec<_>>());
+    all
+}
+
+#[test]
+fn generated_quantities_that_are_changed_were_right() {
+    for text in texts().iter().rev().take(2) {
+        let (first, program) = text.split_once('\n').expect("data and a program");
+        let data = Data::from_json(first.trim_start_matches("// data: ")).expect("data");
+        let model = Program::parse(program).and_then(|program| program.model(&data));
+        let model = model.unwrap_or_else(|error| panic!("{error}"));
+        let places = vec![0.1; 40 * model.bound().dimension()];
+        let rows = model.bound().evaluate(&places).expect("values").values;
+        let found = model.all_quantities(&rows, 1, 2, &|_| true).expect("draws").expect("all of them");
+        assert_eq!(found.failed, None);
+        assert!(found.values.iter().all(|value| value.is_finite()));
+    }
+}
+
 #[test]
 fn changed_programs_and_data_are_models_or_errors() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
-    let mut files: Vec<_> =
-        std::fs::read_dir(folder).expect("programs").flatten().map(|entry| entry.path()).collect();
-    files.sort();
-    let texts: Vec<String> =
-        files.iter().map(|file| std::fs::read_to_string(file).expect("a program")).collect();
+    let texts = texts();
     let count = std::env::var("HMCVI_MUTATIONS").ok().and_then(|text| text.parse().ok()).unwrap_or(FEW);
     let (mut models, mut wrong) = (0, Vec::new());
     for change in 0..count {

@@ -157,7 +157,29 @@ fn for_each_source(node: &Node, mut f: impl FnMut(u32)) {
 
 /// Whether something that is wanted needs an operation. Parameters are all wanted.
 fn live(nodes: &[Node], wanted: &[Data], lengths: &[usize], outputs: &[&Value]) -> Vec<bool> {
-    let mut live: Vec<bool> = nodes.iter().map(|node| matches!(node.op, Op::Param(_))).collect();
+    let parameters = nodes.iter().map(|node| matches!(node.op, Op::Param(_))).collect();
+    needed(parameters, nodes, wanted, lengths, outputs)
+}
+
+/// Numbers of the parameters on which summands of the log density depend, directly or through bounds.
+pub(crate) fn parameters_of(tape: &Tape, target: &[Value]) -> BTreeSet<u32> {
+    let all: Vec<&Value> = target.iter().collect();
+    let live = needed(vec![false; tape.nodes.len()], &tape.nodes, &[], &[], &all);
+    let number = |(node, live): (&Node, bool)| match node.op {
+        Op::Param(number) if live => Some(number),
+        _ => None,
+    };
+    tape.nodes.iter().zip(live).filter_map(number).collect()
+}
+
+/// Marks the operations that are needed for those that are marked and for what is wanted.
+fn needed(
+    mut live: Vec<bool>,
+    nodes: &[Node],
+    wanted: &[Data],
+    lengths: &[usize],
+    outputs: &[&Value],
+) -> Vec<bool> {
     let mut mark = |data: &Data, length: usize| {
         for i in 0..length {
             if let Cell::Of { node, .. } = data.cell(i) {

@@ -23,6 +23,9 @@ impl Machine<'_> {
         if length == 0 {
             return Ok(Value { ty, sizes, data: Data::Known(Vec::new().into()) });
         }
+        if let Some((own, n)) = numbers(arguments) {
+            return Ok(Value { ty, sizes, data: Data::Num(MAPS[id as usize].eval(&own[..n])) });
+        }
         if let Some(all) = arguments.iter().map(|value| value.known()).collect::<Option<Vec<_>>>() {
             let f = &MAPS[id as usize];
             if length == 1 && arguments.len() <= 3 {
@@ -224,6 +227,21 @@ pub(crate) fn square(name: &str, a: &Value) -> Result<usize> {
         (n, m) if n == m && a.ty == Ty::MATRIX => Ok(n),
         _ => Err(format!("{name} needs a square matrix, not {}", a.sizes)),
     }
+}
+
+/// A few numbers that are known, and how many: most of what loops compute.
+fn numbers(arguments: &[&Value]) -> Option<([f64; 3], usize)> {
+    let mut own = [0.0; 3];
+    if arguments.len() > own.len() {
+        return None;
+    }
+    for (to, value) in own.iter_mut().zip(arguments) {
+        match value.data {
+            Data::Num(number) if value.is_scalar() => *to = number,
+            _ => return None,
+        }
+    }
+    Some((own, arguments.len()))
 }
 
 fn int_like(ty: Ty) -> Ty {

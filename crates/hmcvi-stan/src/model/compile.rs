@@ -7,9 +7,9 @@ use hmcvi::dist::random::RandomSource;
 use hmcvi_graph::random::Key;
 
 use super::{Model, Parameter, Program, Settings, data, declared, generate, parameter};
-use crate::ast::{Blocks, StmtKind};
+use crate::ast::{Blocks, Stmt, StmtKind};
 use crate::error::{Problem, Result};
-use crate::lower::Plan;
+use crate::lower::{self, Plan};
 use crate::machine::{Flow, Frame, Machine};
 use crate::value::Value;
 
@@ -37,6 +37,7 @@ pub(super) fn model(program: &Program, data: &Data, settings: &Settings) -> Resu
     let derived = transformed(&mut machine, blocks, &mut frame)?;
     run(&mut machine, &blocks.model, &mut frame)?;
     let parameters: Arc<[Parameter]> = parameters.into();
+    let improper = improper(&machine, blocks, &parameters);
     let plan = Plan::new(std::mem::take(&mut machine.tape), &machine.target, &derived, parameters.clone())?;
     let bound = bind(plan)?;
     let mut model = Model {
@@ -46,12 +47,29 @@ pub(super) fn model(program: &Program, data: &Data, settings: &Settings) -> Resu
         frame: Arc::new(with_data),
         variables: Vec::new(),
         orders: Vec::new(),
+        improper,
         names: Vec::new(),
     };
     model.variables = generate::variables(&model)?;
     model.orders = model.variables.iter().map(generate::Variable::order).collect();
     model.names = model.variables.iter().flat_map(generate::Variable::names).collect();
     Ok(model)
+}
+
+/// A parameter that the log density does not depend on, and whose support has no end.
+fn improper(machine: &Machine<'_>, blocks: &Blocks, parameters: &[Parameter]) -> Option<Problem> {
+    let needed = lower::parameters_of(&machine.tape, &machine.target);
+    let idle = |(number, parameter): (u32, &Parameter)| !needed.contains(&number) && parameter.is_endless();
+    let (_, found) = (0..).zip(parameters).find(|(number, parameter)| idle((*number, parameter)))?;
+    let of =
+        |statement: &&Stmt| matches!(&statement.kind, StmtKind::Declare { slot, .. } if *slot == found.slot);
+    let span = blocks.parameters.iter().find(of)?.span;
+    let message = format!(
+        "nothing in the program says how likely values of `{}` are, and there is no end to them: its posterior is \
+         improper. Give it a distribution, or `lower` and `upper`, or leave it out",
+        found.name
+    );
+    Some(Problem::at(span, message))
 }
 
 /// Statements of a block.

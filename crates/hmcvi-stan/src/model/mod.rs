@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use hmcvi::bayes::{Bound, Data};
 
-use crate::ast::Blocks;
+use crate::ast::{Blocks, StmtKind};
 use crate::check::check;
 use crate::error::{Problem, StanError};
 use crate::machine::Frame;
@@ -54,6 +54,7 @@ pub struct Model {
     variables: Vec<Variable>,
     /// Places of the numbers of each variable in Stan's order.
     orders: Vec<Vec<usize>>,
+    improper: Option<Problem>,
     names: Vec<String>,
 }
 
@@ -96,6 +97,17 @@ impl Program {
         on_stack(|| compile::model(self, data, settings)).map_err(|problem| problem.in_text(&self.text))
     }
 
+    /// Names of the variables that the program reads.
+    pub fn data_names(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        for statement in &self.blocks.data {
+            if let StmtKind::Declare { name, .. } = &statement.kind {
+                names.push(name.as_str());
+            }
+        }
+        names
+    }
+
     pub(crate) fn blocks(&self) -> &Blocks {
         &self.blocks
     }
@@ -115,6 +127,18 @@ impl Model {
     /// The variables of a draw, in the order of [`names`](Self::names).
     pub fn variables(&self) -> &[Variable] {
         &self.variables
+    }
+
+    /// Looks for parameters that the log density does not depend on and whose support has no end: with one of them,
+    /// the posterior is none.
+    ///
+    /// # Errors
+    /// If there is one, with its place.
+    pub fn check_proper(&self) -> Result<(), StanError> {
+        match &self.improper {
+            Some(problem) => Err(problem.clone().in_text(&self.program.text)),
+            None => Ok(()),
+        }
     }
 
     /// Variables of a block, with the places of their numbers in Stan's order.

@@ -120,6 +120,18 @@ impl Parameter {
         fixed_value(self.kind, &self.sizes).is_some()
     }
 
+    /// Whether values may be as large as they like.
+    pub(crate) fn is_endless(&self) -> bool {
+        match self.kind {
+            Kind::Bounds { lower, upper } => !(lower && upper),
+            Kind::Affine { .. } => true,
+            Kind::Named(special) => !matches!(
+                special,
+                Special::Simplex | Special::UnitVector | Special::CorrMatrix | Special::CholeskyFactorCorr
+            ),
+        }
+    }
+
     /// The variable of the model.
     pub(crate) fn build<'g>(&self, builder: &mut Builder<'g>, bounds: &[Var<'g>]) -> Var<'g> {
         let dims = Dims::new(&self.sizes).unwrap_or(Dims::SCALAR);

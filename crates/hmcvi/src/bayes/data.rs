@@ -108,8 +108,9 @@ impl Data {
     /// # Errors
     /// If it is no such object; the message names the array.
     pub fn from_json(text: &str) -> Result<Self, ModelError> {
-        let value: Value =
-            serde_json::from_str(text).map_err(|e| ModelError::Data(format!("not JSON: {e}")))?;
+        let value: Value = serde_json::from_str(text)
+            .or_else(|error| serde_json::from_str(&quoted(text)).map_err(|_| error))
+            .map_err(|e| ModelError::Data(format!("not JSON: {e}")))?;
         let Value::Object(object) = value else {
             return Err(ModelError::Data("expected a JSON object with one entry for each array".into()));
         };
@@ -120,6 +121,27 @@ impl Data {
         }
         Ok(data)
     }
+}
+
+/// The text with quotes around `NaN`, `Infinity` and `-Inf`: many programs write them bare, which JSON does not know.
+fn quoted(text: &str) -> String {
+    let mut all = String::with_capacity(text.len() + 100);
+    let (mut inside, mut escaped) = (false, false);
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let end = rest.find(|c: char| !c.is_ascii_alphabetic() && c != '-' && c != '+').unwrap_or(rest.len());
+        let word = &rest[..end];
+        if !inside && matches!(word.trim_start_matches(['-', '+']), "NaN" | "Inf" | "Infinity") {
+            all.extend(["\"", word, "\""]);
+            rest = &rest[end..];
+            continue;
+        }
+        inside ^= c == '"' && !escaped;
+        escaped = inside && c == '\\' && !escaped;
+        all.push(c);
+        rest = &rest[c.len_utf8()..];
+    }
+    all
 }
 
 /// Numbers of nested arrays with equal lengths.
@@ -165,6 +187,9 @@ fn number(value: &Value) -> Result<f64, String> {
             "-Inf" | "-Infinity" => Ok(f64::NEG_INFINITY),
             _ => Err(format!("\"{text}\" is not a number")),
         },
+        Value::Object(_) => {
+            Err("tuples are not supported; give their parts as arrays with names of their own".into())
+        }
         other => Err(format!("{other} is not a number")),
     }
 }
@@ -184,11 +209,22 @@ mod tests {
     }
 
     #[test]
+    fn numbers_that_are_none_may_stand_bare() {
+        let text = r#"{"a\"NaN": [NaN, -Infinity, 1e-3, "Inf"], "NaN": [ +Inf,Infinity]}"#;
+        let data = Data::from_json(text).expect("data");
+        let a = &data.get("a\"NaN").expect("given").values;
+        assert!(a[0].is_nan() && a[1..] == [f64::NEG_INFINITY, 1e-3, f64::INFINITY], "{a:?}");
+        assert_eq!(data.get("NaN").expect("given").values, [f64::INFINITY; 2]);
+    }
+
+    #[test]
     fn what_is_no_data_is_refused_by_name() {
         for (text, why) in [
             (r#"{"x": [[1, 2], [3]]}"#, "`x`: rows have different lengths, 2 and 1"),
             (r#"{"x": [1, [2]]}"#, "`x`: numbers and arrays are mixed"),
             (r#"{"x": null}"#, "`x`: null is not a number"),
+            (r#"{"x": [{"1": 3, "2": [1]}]}"#, "`x`: tuples are not supported"),
+            (r#"{"x": NAN}"#, "not JSON"),
             ("[1]", "expected a JSON object"),
             ("{", "not JSON"),
         ] {

@@ -80,8 +80,18 @@ fn open_stan(spec: &FitSpec) -> Result<Chosen, Failure> {
     let program = Program::parse(&text).map_err(|error| Failure::Usage(format!("{file}: {error}")))?;
     let data = spec.data.as_ref().map_or_else(|| Ok(Data::new()), |file| read(file))?;
     let settings = Settings { constants: true, seed: spec.seed };
-    let model =
-        program.model_with(&data, &settings).map_err(|error| Failure::Data(format!("{file}: {error}")))?;
+    let model = program.model_with(&data, &settings).map_err(|error| {
+        let failure = Failure::Data(format!("{file}: {error}"));
+        let next = if error.message().contains("has no parameters") {
+            "declare what is to be inferred in a block `parameters { ... }`"
+        } else if spec.data.is_none() && !program.data_names().is_empty() {
+            "give its data with `--data FILE.json`: an object with a number or an array for each name"
+        } else {
+            return failure;
+        };
+        failure.then(next)
+    })?;
+    model.check_proper().map_err(|error| Failure::Usage(format!("{file}: {error}")))?;
     let bound = model.bound().clone();
     Ok(Chosen { name: name(file).into(), bound, stan: Some(model), data_sha256: data.sha256() })
 }

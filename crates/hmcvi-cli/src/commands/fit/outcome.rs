@@ -163,7 +163,8 @@ fn comments(spec: &FitSpec, record: &FitRecord, chain: usize, draws: usize) -> V
         format!("method = {}", spec.method.name()),
         format!("  num_samples = {draws}"),
         format!("  num_warmup = {}", record.sampler.as_ref().map_or(0, |sampler| sampler.warm_up)),
-        "  save_warmup = false".into(),
+        // A number, which all readers take.
+        "  save_warmup = 0".into(),
         "  thin = 1".into(),
         format!("id = {chain}"),
         format!("seed = {}", spec.seed),

@@ -80,6 +80,14 @@ fn compiled(id: u16, part: Part, all: &[Value]) -> Option<Executable<f64>> {
 /// Elements side by side; numbers meet all of them.
 fn elements(executable: &mut Executable<f64>, all: &[Value]) -> Option<f64> {
     let length = all.iter().map(Value::elements).max().unwrap_or(1);
+    if length == 1 {
+        let mut columns = [[0.0]; INPUTS.len()];
+        for (column, value) in columns.iter_mut().zip(all) {
+            *column = [value.number().or_else(|| Some(value.known()?[0]))?];
+        }
+        let inputs: [(&str, &[f64]); INPUTS.len()] = std::array::from_fn(|i| (INPUTS[i], &columns[i][..]));
+        return run(executable, &inputs[..all.len()], 1)?.first().copied();
+    }
     let known = all.iter().map(Value::known).collect::<Option<Vec<_>>>()?;
     let mut sum = 0.0;
     let mut columns = vec![Vec::with_capacity(length.min(ROWS)); all.len()];
@@ -92,19 +100,21 @@ fn elements(executable: &mut Executable<f64>, all: &[Value]) -> Option<f64> {
                 _ => column.extend_from_slice(&values[from..to]),
             }
         }
-        sum += run(executable, &columns, to - from)?.iter().sum::<f64>();
+        sum += run(executable, &inputs(&columns), to - from)?.iter().sum::<f64>();
     }
     Some(sum)
 }
 
 fn together(executable: &mut Executable<f64>, all: &[Value]) -> Option<f64> {
     let known: Option<Vec<Vec<f64>>> = all.iter().map(|value| Some(value.known()?.into_owned())).collect();
-    run(executable, &known?, 1)?.first().copied()
+    run(executable, &inputs(&known?), 1)?.first().copied()
 }
 
-fn run<'e>(executable: &'e mut Executable<f64>, columns: &[Vec<f64>], rows: usize) -> Option<&'e [f64]> {
-    let inputs: Vec<(&str, &[f64])> =
-        INPUTS.iter().zip(columns).map(|(name, column)| (*name, column.as_slice())).collect();
-    executable.evaluate(&Store::new(), &Run { rows, inputs: &inputs, ..Run::default() }).ok()?;
+fn inputs(columns: &[Vec<f64>]) -> Vec<(&'static str, &[f64])> {
+    INPUTS.iter().zip(columns).map(|(name, column)| (*name, column.as_slice())).collect()
+}
+
+fn run<'e>(executable: &'e mut Executable<f64>, inputs: &[(&str, &[f64])], rows: usize) -> Option<&'e [f64]> {
+    executable.evaluate(&Store::new(), &Run { rows, inputs, ..Run::default() }).ok()?;
     executable.output("value")
 }

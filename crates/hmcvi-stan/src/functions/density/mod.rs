@@ -6,6 +6,9 @@ mod kernel;
 mod table;
 mod truncate;
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use hmcvi::bayes::cumulative;
 
 use super::{Found, distance, matrix};
@@ -74,7 +77,9 @@ pub(crate) fn distribution_names() -> impl Iterator<Item = &'static str> {
 }
 
 fn find(name: &str) -> Option<u16> {
-    DISTRIBUTIONS.iter().position(|d| d.name == name).map(|i| i as u16)
+    static PLACES: LazyLock<HashMap<&'static str, u16>> =
+        LazyLock::new(|| DISTRIBUTIONS.iter().zip(0..).map(|(d, i)| (d.name, i)).collect());
+    PLACES.get(name).copied()
 }
 
 fn number_of(name: &str) -> Option<usize> {
@@ -89,14 +94,21 @@ fn composed(name: &str) -> Option<&'static Composed> {
     COMPOSED.iter().find(|d| d.name == name)
 }
 
-fn parts(name: &str) -> Option<(&str, Wanted)> {
-    let own = |(ending, wanted): &(&str, Wanted)| {
-        let base = name.strip_suffix(ending)?;
-        number_of(base).map(|_| (base, *wanted))
-    };
-    let cdf =
-        || name.strip_suffix("_cdf").filter(|base| find(base).is_some()).map(|base| (base, Wanted::Cdf));
-    ENDINGS.iter().find_map(own).map(|(base, wanted)| (&name[..base.len()], wanted)).or_else(cdf)
+/// The distribution that a function asks, and what for. Where two readings are possible, the first ending counts.
+fn parts(name: &str) -> Option<(&'static str, Wanted)> {
+    static PARTS: LazyLock<HashMap<String, (&'static str, Wanted)>> = LazyLock::new(|| {
+        let mut all = HashMap::new();
+        for (ending, wanted) in ENDINGS {
+            for base in distribution_names() {
+                all.entry(format!("{base}{ending}")).or_insert((base, wanted));
+            }
+        }
+        for dist in DISTRIBUTIONS {
+            all.entry(format!("{}_cdf", dist.name)).or_insert((dist.name, Wanted::Cdf));
+        }
+        all
+    });
+    PARTS.get(name).copied()
 }
 
 /// Whether a name is that of a density or of a distribution function.

@@ -4,6 +4,8 @@ mod numbers;
 mod together;
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use super::Found;
 use crate::machine::Machine;
@@ -13,15 +15,18 @@ use numbers::{NUMBERS, Number};
 use together::TOGETHER;
 
 /// What a name draws.
+#[derive(Clone, Copy)]
 enum Draw {
     Number(&'static Number),
     Together(&'static (&'static str, usize, Ty)),
 }
 
 fn find(name: &str) -> Option<Draw> {
-    let base = name.strip_suffix("_rng")?;
-    let number = NUMBERS.iter().find(|number| number.name == base).map(Draw::Number);
-    number.or_else(|| TOGETHER.iter().find(|(own, ..)| *own == base).map(Draw::Together))
+    static DRAWS: LazyLock<HashMap<&'static str, Draw>> = LazyLock::new(|| {
+        let numbers = NUMBERS.iter().map(|number| (number.name, Draw::Number(number)));
+        numbers.chain(TOGETHER.iter().map(|own| (own.0, Draw::Together(own)))).collect()
+    });
+    DRAWS.get(name.strip_suffix("_rng")?).copied()
 }
 
 pub(crate) fn names() -> Vec<String> {
@@ -61,22 +66,24 @@ pub(super) fn call(machine: &mut Machine<'_>, name: &str, arguments: &[Value]) -
         Draw::Number(number) => number,
         Draw::Together((base, ..)) => return together::draw(random, base, arguments),
     };
+    if let Some(numbers) = arguments.iter().map(Value::number).collect::<Option<Vec<f64>>>() {
+        check(number, &numbers)?;
+        let draw = Value::num((number.draw)(random, &numbers));
+        return Ok(if number.integer { draw.typed(Ty::INT) } else { draw });
+    }
     let Some(all) = arguments.iter().map(Value::known).collect::<Option<Vec<_>>>() else {
         return Err("a draw here would depend on a parameter".into());
     };
-    let length = common_length(name, arguments)?;
+    let length = common_length(name, arguments)?.unwrap_or(1);
     let mut own = vec![0.0; all.len()];
-    let mut one = |i: usize| {
+    let one = |i: usize| {
         let at = |values: &Cow<'_, [f64]>| values[if values.len() == 1 { 0 } else { i }];
         own.iter_mut().zip(&all).for_each(|(to, from)| *to = at(from));
         check(number, &own)?;
         Ok::<f64, String>((number.draw)(random, &own))
     };
     let ty = if number.integer { Ty::INT } else { Ty::REAL };
-    match length {
-        None => Ok(Value { ty, ..Value::num(one(0)?) }),
-        Some(n) => Ok(Value::known_of(ty.array(1), &[n], (0..n).map(one).collect::<Result<_, _>>()?)),
-    }
+    Ok(Value::known_of(ty.array(1), &[length], (0..length).map(one).collect::<Result<_, _>>()?))
 }
 
 /// How many draws arguments ask for; nothing for one that is no array.

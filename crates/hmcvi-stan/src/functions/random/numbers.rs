@@ -38,6 +38,9 @@ impl Domain {
 /// Expected counts above this have draws that integers cannot hold, as in Stan.
 pub(super) const MOST: f64 = 1_073_741_824.0;
 
+/// Most things that are drawn one after the other.
+const MOST_STEPS: f64 = 1e7;
+
 /// A distribution of numbers.
 pub(super) struct Number {
     pub(super) name: &'static str,
@@ -131,6 +134,7 @@ pub(super) fn wrong(name: &str, a: &[f64]) -> Option<String> {
         "hypergeometric" if a[0] > a[1] + a[2] => {
             Some(format!("{} cannot be drawn of {}", a[0], a[1] + a[2]))
         }
+        "hypergeometric" if a[0] > MOST_STEPS => Some(format!("{} are more than {MOST_STEPS}", a[0])),
         _ => None,
     }
 }

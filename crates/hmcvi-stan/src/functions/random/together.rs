@@ -199,12 +199,15 @@ fn vectors(random: &mut RandomSource, base: &str, arguments: &[Value], all: &[Ve
     }
 }
 
+/// Most rows of a correlation matrix that is drawn.
+const LARGEST: f64 = 1000.0;
+
 /// A correlation matrix or its factor from partial correlations (Lewandowski, Kurowicka and Joe 2009): those given `k`
 /// variables before are beta variables on (-1, 1).
 fn lkj(random: &mut RandomSource, base: &str, size: f64, shape: f64) -> Found {
-    if size < 1.0 || shape <= 0.0 {
+    if !(1.0..=LARGEST).contains(&size) || shape <= 0.0 {
         return Err(format!(
-            "{base}_rng needs a size of at least 1 and a shape above 0, not {size} and {shape}"
+            "{base}_rng needs a size from 1 to {LARGEST} and a shape above 0, not {size} and {shape}"
         ));
     }
     let n = size as usize;

@@ -1,5 +1,7 @@
 //! Run a program on the values of one draw.
 
+use hmcvi::bayes::Dims;
+
 use super::order::Block;
 use crate::ast::{Special, Stmt, StmtKind};
 use crate::error::{Problem, Result};
@@ -30,7 +32,8 @@ pub(crate) fn one(model: &Model, row: &[f64], seed: u64, draw: u32) -> Result<Ve
 
 impl<'m> Drawer<'m> {
     pub(super) fn new(model: &'m Model) -> Self {
-        let mut start = (*model.frame).clone();
+        // Threads that count the same owners of numbers would wait for each other.
+        let mut start: Frame = model.frame.iter().map(Value::copied).collect();
         for (parameter, _) in model.of_block(Block::Parameters).filter(|(v, _)| v.elements() == 0) {
             if let Some(ty) = declared_type(&model.program.blocks().parameters, parameter.slot) {
                 start[parameter.slot] = Value::known_of(ty, &parameter.sizes, Vec::new());
@@ -49,7 +52,8 @@ impl<'m> Drawer<'m> {
         values: &mut Vec<f64>,
     ) -> Result<Option<Problem>> {
         let mut frame = self.start.clone();
-        self.set_parameters(row, &mut frame)?;
+        let rest = self.set_parameters(row, &mut frame)?;
+        let is_set = self.set_transformed(rest, &mut frame);
         self.machine.begin(Some(random(seed, STREAM, draw)));
         let blocks = self.model.program.blocks();
         self.write(Block::Parameters, Some(&frame), values)?;
@@ -58,7 +62,10 @@ impl<'m> Drawer<'m> {
             [(Block::Transformed, &blocks.transformed_parameters), (Block::Generated, &blocks.generated)];
         for (block, statements) in parts {
             if !broken {
-                let outside = self.run(statements, &mut frame);
+                let outside = match block {
+                    Block::Transformed if is_set => self.check(statements, &mut frame),
+                    _ => self.run(statements, &mut frame),
+                };
                 broken = outside.is_err();
                 problem = problem.or(outside.unwrap_or_else(Some));
             }
@@ -70,6 +77,11 @@ impl<'m> Drawer<'m> {
     /// Runs a block; gives back what of it is outside of its bounds.
     fn run(&mut self, statements: &'m [Stmt], frame: &mut Frame) -> Result<Option<Problem>> {
         run(&mut self.machine, statements, frame)?;
+        self.check(statements, frame)
+    }
+
+    /// What of a block is outside of its bounds.
+    fn check(&mut self, statements: &'m [Stmt], frame: &mut Frame) -> Result<Option<Problem>> {
         for statement in statements {
             let StmtKind::Declare { name, declared, slot, .. } = &statement.kind else { continue };
             let value = frame[*slot].clone();
@@ -81,7 +93,8 @@ impl<'m> Drawer<'m> {
         Ok(None)
     }
 
-    fn set_parameters(&self, row: &[f64], frame: &mut Frame) -> Result<()> {
+    /// Gives back what of the row is left.
+    fn set_parameters<'r>(&self, row: &'r [f64], frame: &mut Frame) -> Result<&'r [f64]> {
         let mut used = 0;
         for parameter in self.model.parameters.iter() {
             let elements: usize = parameter.sizes.iter().product();
@@ -97,7 +110,28 @@ impl<'m> Drawer<'m> {
             };
             frame[parameter.slot] = Value::known_of(parameter.ty, &parameter.sizes, values);
         }
-        Ok(())
+        Ok(&row[used..])
+    }
+
+    /// Takes transformed parameters from the rest of a row, where the model has computed them; returns whether these
+    /// are all.
+    fn set_transformed(&self, mut rest: &[f64], frame: &mut Frame) -> bool {
+        for statement in &self.model.program.blocks().transformed_parameters {
+            let StmtKind::Declare { declared, slot, .. } = &statement.kind else { continue };
+            let Some((variable, _)) = self.model.of_block(Block::Transformed).find(|(v, _)| v.slot == *slot)
+            else {
+                return false;
+            };
+            // The model has no values without elements, and none with so many dimensions.
+            let elements = variable.elements();
+            if Dims::new(&variable.sizes).is_none() || rest.len() < elements {
+                return false;
+            }
+            let (own, others) = rest.split_at(elements);
+            frame[*slot] = Value::known_of(declared.ty, &variable.sizes, own.to_vec());
+            rest = others;
+        }
+        rest.is_empty()
     }
 
     /// Adds the values of a block in Stan's order; without a frame there are none.
