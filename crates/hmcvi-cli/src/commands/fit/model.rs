@@ -75,9 +75,11 @@ pub(crate) fn open(spec: &FitSpec) -> Result<Chosen, Failure> {
 /// A Stan program with its data. `~` keeps what Stan drops: a log evidence needs it, and draws do not depend on it.
 fn open_stan(spec: &FitSpec) -> Result<Chosen, Failure> {
     let file = &spec.model;
-    let text =
-        std::fs::read_to_string(file).map_err(|e| Failure::Usage(format!("cannot read {file}: {e}")))?;
-    let program = Program::parse(&text).map_err(|error| Failure::Usage(format!("{file}: {error}")))?;
+    // Files that cannot be read are named already.
+    let program = Program::open(file).map_err(|error| match error.line() {
+        Some(_) => Failure::Usage(format!("{file}: {error}")),
+        None => Failure::Usage(error.to_string()),
+    })?;
     let data = spec.data.as_ref().map_or_else(|| Ok(Data::new()), |file| read(file))?;
     let settings = Settings { constants: true, seed: spec.seed };
     let model = program.model_with(&data, &settings).map_err(|error| {
