@@ -80,12 +80,12 @@ mod shape;
 mod simplify;
 mod store;
 
-pub use cpu::{CpuOptions, Executable, Parcel, Ranks, Run};
+pub use cpu::{CpuOptions, Executable, Instructions, Parcel, Ranks, Run};
 pub use data::{DataSet, SparseRows};
 pub use error::{CompileError, RunError, ShapeError, SparseError};
 pub use expr::{Expr, Operand};
 pub use graph::Graph;
-pub use plan::{Cost, Program, ProgramBuilder};
+pub use plan::{BatchProduct, Cost, Program, ProgramBuilder};
 pub use real::Real;
 pub use shape::{Rows, Shape};
 pub use store::{Store, Tensor};

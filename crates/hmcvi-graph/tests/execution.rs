@@ -6,7 +6,7 @@ mod common;
 mod training;
 
 use common::{Draws, five_point};
-use hmcvi_graph::{CpuOptions, DataSet, Executable, Expr, Graph, Program, Run, Shape, Store};
+use hmcvi_graph::{CpuOptions, DataSet, Executable, Expr, Graph, Instructions, Program, Run, Shape, Store};
 use training::{SMALL, Trainer, model, random_store};
 
 fn on_one_thread(rows: usize) -> CpuOptions {
@@ -107,6 +107,21 @@ fn results_do_not_depend_on_the_number_of_threads() {
         for threads in [2, 3, 4] {
             assert!(train(threads) == expected, "{threads} threads give other bits for {rows} rows");
         }
+    }
+}
+
+#[test]
+fn results_do_not_depend_on_the_instructions() {
+    let program = model::training_step(SMALL);
+    for rows in BATCHES {
+        let train = |instructions| {
+            trained_bits(&program, CpuOptions { instructions, ..CpuOptions::for_rows(rows) }, rows, 2)
+        };
+        let expected = train(Instructions::Fastest);
+        assert!(train(Instructions::Avx2) == expected, "AVX2 gives other bits for {rows} rows");
+        // One value after the other, with fused multiply-adds in software.
+        let portable = rows > 20 || train(Instructions::Portable) == expected;
+        assert!(portable, "portable instructions give other bits for {rows} rows");
     }
 }
 

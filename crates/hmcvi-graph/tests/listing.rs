@@ -5,7 +5,7 @@ mod common;
 #[path = "common/training.rs"]
 mod training;
 
-use hmcvi_graph::{Graph, Program};
+use hmcvi_graph::{BatchProduct, Graph, Program};
 use training::{SMALL, model};
 
 /// Logistic regression on 5 features with 3 outputs, a gradient step included.
@@ -58,6 +58,8 @@ fn the_cost_is_what_was_counted_by_hand() {
     let cost = regression().cost();
     // x·w forward and xᵀ·δ backward, 2·5·3 each
     assert_eq!(cost.product_flop_per_row, 2 * (2 * 5 * 3));
+    let product = BatchProduct { is_sum: false, rows: 5, cols: 3, terms: 1 };
+    assert_eq!(regression().products(), [product, BatchProduct { is_sum: true, ..product }]);
     // w is packed once
     assert_eq!(cost.packed_values, 5 * 3);
     // Sums over rows: w's [5, 3], b's [1, 3], the loss [1, 1], each from a multiple of 16 values on

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Draws, Point, assert_close, evaluate};
-use hmcvi_graph::{CpuOptions, Expr, Graph, Real, Run, Shape, Store};
+use hmcvi_graph::{CpuOptions, Expr, Graph, Instructions, Real, Run, Shape, Store};
 
 fn on_one_thread(rows: usize) -> CpuOptions {
     CpuOptions { threads: 1, ..CpuOptions::for_rows(rows) }
@@ -26,8 +26,41 @@ fn product(
     (0..rows).flat_map(|i| (0..cols).map(move |j| element(i, j)).collect::<Vec<_>>()).collect()
 }
 
+/// Bits of a product of rows, of a product by a transpose and of a sum over rows, with some instructions.
+fn bits([rows, depth, cols]: [usize; 3], instructions: Instructions) -> Vec<u32> {
+    let graph = Graph::new();
+    let (x, y) = (graph.batch_input("x", depth), graph.batch_input("y", cols));
+    let w = graph.parameter("w", depth, cols);
+    let program = graph.program().output("product", x.matmul(w)).output("transposed", y.matmul_transposed(w));
+    let program =
+        program.output("sum", x.transposed_matmul(y)).compile().expect("the program is well formed");
+    let mut draws = Draws((rows * 1_000_000 + depth * 1000 + cols) as u64);
+    let mut vector =
+        |len: usize| draws.vector(len, -1.0, 1.0).iter().map(|x| *x as f32).collect::<Vec<f32>>();
+    let (x, y, mut store) = (vector(rows * depth), vector(rows * cols), Store::new());
+    store.insert("w", depth, cols, vector(depth * cols)).expect("sizes agree");
+    let run = Run { rows, inputs: &[("x", &x), ("y", &y)], ..Run::default() };
+    let mut executable = program.on_cpu::<f32>(CpuOptions { instructions, ..on_one_thread(rows) });
+    executable.run(&mut store, &run).expect("everything is given");
+    let output = |name| executable.output(name).expect("an output").iter().map(|x| x.to_bits());
+    ["product", "transposed", "sum"].into_iter().flat_map(output).collect()
+}
+
+/// Blocks have 6 or 12 rows, vectors 4 to 16 values: the order of every sum must not depend on it.
+#[test]
+fn products_have_the_same_bits_with_all_instructions() {
+    let mut draws = Draws(31);
+    for case in 0..60 {
+        let sizes = [1 + draws.below(90), 1 + draws.below(340), 1 + draws.below(70)];
+        let expected = bits(sizes, Instructions::Fastest);
+        assert!(bits(sizes, Instructions::Avx2) == expected, "AVX2 gives other bits for {sizes:?}");
+        let portable = case % 10 > 0 || bits(sizes, Instructions::Portable) == expected;
+        assert!(portable, "portable instructions give other bits for {sizes:?}");
+    }
+}
+
 /// Products of all kinds against the definition, at sizes around all blocks that the code divides
-/// matrices into: 6 rows, vectors of 4 to 16, depths of 256 and 320, 240 rows of a sum.
+/// matrices into: 6 or 12 rows, vectors of 4 to 16, depths of 256 and 320, 240 rows of a sum.
 fn check_products<T: Real>(sizes: &[[usize; 3]], epsilon: f64) {
     for &[rows, depth, cols] in sizes {
         let graph = Graph::new();

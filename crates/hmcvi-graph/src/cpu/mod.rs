@@ -12,54 +12,32 @@ mod group;
 pub(crate) mod kernels;
 mod matmul;
 mod memory;
+mod options;
 mod pool;
 mod prepare;
 mod ranks;
+mod room;
 mod rowwise;
 mod steps;
 mod wide;
 
 use std::sync::Arc;
 
-use pulp::Arch;
-
+pub use self::options::{CpuOptions, Instructions};
 pub use self::ranks::{Parcel, Ranks};
 
 use self::arena::Arena;
-use self::code::Code;
 use self::memory::{Frame, Memory};
+use self::options::shards;
 use self::pool::Pool;
-use self::prepare::{Codes, PackTask, Prepared, Wave, prepare, sums_scratch};
+use self::prepare::{Codes, PackTask, Prepared, Wave, prepare};
+use self::room::Room;
 use self::steps::{Engine, Worker};
 use crate::data::DataSet;
 use crate::error::RunError;
-use crate::plan::{Named, Plan, Program, RowStage, Stage, Step};
+use crate::plan::{Plan, Program, RowStage, Stage, Step};
 use crate::real::Real;
-use crate::shape::Rows;
 use crate::store::Store;
-
-/// How a program is prepared for the CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CpuOptions {
-    /// Most rows that a run may have.
-    pub rows: usize,
-    /// Threads; 0 for one per core. The results do not depend on it.
-    pub threads: usize,
-    /// Most rows that go through the row stage together. Sums over rows are rounded differently
-    /// for different values.
-    pub tile_rows: usize,
-    /// Most shards that a batch is divided into. Sums over rows are rounded differently for
-    /// different values.
-    pub shards: usize,
-}
-
-impl CpuOptions {
-    /// The usual settings for batches of up to `rows` rows.
-    pub fn for_rows(rows: usize) -> Self {
-        let shards = (rows / ROWS_OF_MANY_SHARDS).clamp(FEW_SHARDS, MOST_SHARDS);
-        CpuOptions { rows, threads: 0, tile_rows: 80, shards }
-    }
-}
 
 /// What a run is given beside the store.
 #[derive(Clone, Copy, Debug)]
@@ -132,91 +110,11 @@ impl Program {
     }
 }
 
-/// How many values each kind of working memory holds.
-struct Room {
-    /// Of each worker.
-    tile: usize,
-    scratch: usize,
-    sums: usize,
-    /// Pointers and terms of each worker.
-    pointers: usize,
-    terms: usize,
-    /// Of all together.
-    fixed: usize,
-    accumulators: usize,
-    packed: usize,
-    constants: usize,
-    outputs: Vec<usize>,
-}
-
-impl Room {
-    fn new(plan: &Plan, options: &CpuOptions, stages: &[Prepared], lanes: usize) -> Self {
-        let codes = || stages.iter().flat_map(Prepared::codes);
-        let most = |f: &dyn Fn(&Code) -> usize| codes().map(f).max().unwrap_or(0);
-        let of_stages = || {
-            plan.stages.iter().flat_map(|stage| match stage {
-                Stage::Fixed { waves } => waves.iter().flatten().collect::<Vec<_>>(),
-                Stage::Rows(rows) => rows.steps.iter().collect(),
-            })
-        };
-        let steps = || of_stages().chain(plan.once.iter().flatten());
-        let terms = steps().map(|s| if let Step::Accumulate { terms, .. } = s { terms.len() } else { 1 });
-        let width = plan.stages.iter().map(Stage::width).max().unwrap_or(0);
-        let packed = stages.iter().map(|s| match s {
-            Prepared::Rows { packed_len, .. } => *packed_len,
-            Prepared::Fixed(_) => 0,
-        });
-        let output_len = |o: &Named| match o.shape.rows {
-            Rows::Batch => options.rows * o.shape.cols,
-            Rows::Fixed(n) => n * o.shape.cols,
-        };
-        Room {
-            tile: width * options.tile_rows.min(options.rows),
-            scratch: most(&|code| code.scratch(options.tile_rows.min(options.rows))),
-            sums: steps().map(|step| sums_scratch(step, lanes)).max().unwrap_or(0),
-            pointers: most(&Code::values),
-            terms: terms.max().unwrap_or(1),
-            fixed: plan.fixed_len,
-            accumulators: plan.accumulator_len * shards(options.rows, options),
-            packed: packed.max().unwrap_or(0),
-            constants: plan.constants.iter().map(|c| c.len()).sum(),
-            outputs: plan.outputs.iter().map(output_len).collect(),
-        }
-    }
-
-    fn values(&self, workers: usize) -> usize {
-        let all = self.fixed + self.accumulators + self.packed + self.constants;
-        all + self.outputs.iter().sum::<usize>() + workers * (self.tile + self.scratch + self.sums)
-    }
-}
-
-impl CpuOptions {
-    /// The settings with everything decided.
-    fn settled(self) -> Self {
-        let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
-        CpuOptions {
-            rows: self.rows.max(1),
-            threads: if self.threads == 0 { cores() } else { self.threads },
-            tile_rows: self.tile_rows.max(1),
-            shards: self.shards.max(1),
-        }
-    }
-}
-
-impl Program {
-    /// Bytes of working memory that [`Program::on_cpu`] takes with these settings.
-    pub fn cpu_bytes<T: Real>(&self, options: CpuOptions) -> usize {
-        let (options, lanes) = (options.settled(), T::lanes(Arch::new()));
-        let stages = prepare(&self.plan, lanes);
-        Room::new(&self.plan, &options, &stages, lanes).values(options.threads) * size_of::<T>()
-    }
-}
-
 impl<T: Real> Executable<T> {
     fn new(plan: Arc<Plan>, options: CpuOptions) -> Self {
-        let arch = Arch::new();
-        let lanes = T::lanes(arch);
         let options = options.settled();
+        let arch = options.instructions.arch();
+        let lanes = T::lanes(arch);
         let stages = prepare(&plan, lanes);
         let room = Room::new(&plan, &options, &stages, lanes);
         let worker = |_| Worker {
@@ -439,23 +337,6 @@ impl<T: Real> Executable<T> {
             }
         });
     }
-}
-
-/// Shards that batches are divided into up to this number; beyond, there is one for so many rows, so that more processes
-/// can share large batches. The sums of each take memory.
-const FEW_SHARDS: usize = 16;
-const ROWS_OF_MANY_SHARDS: usize = 160;
-const MOST_SHARDS: usize = 256;
-
-/// Rows below which a shard is not worth while, once there are two.
-const SHARD_ROWS: usize = 40;
-
-/// Shards for a batch: a power of two, so that they divide evenly among threads; at least two where
-/// there is anything to divide.
-fn shards(rows: usize, options: &CpuOptions) -> usize {
-    let few = if rows >= 16 { 2 } else { 1 };
-    let most = (rows / SHARD_ROWS).max(few).min(options.shards);
-    1 << most.ilog2()
 }
 
 /// What is given under a name.

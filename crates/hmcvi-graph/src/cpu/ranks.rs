@@ -116,7 +116,7 @@ impl<T: Real> Executable<T> {
     /// Gets the rows of outputs that other processes computed.
     pub(super) fn gather_rows(&mut self, rows: usize) {
         let Some(ranks) = self.ranks.as_deref() else { return };
-        let (size, shards) = (ranks.size(), super::shards(rows, &self.options));
+        let (size, shards) = (ranks.size(), super::options::shards(rows, &self.options));
         for (output, values) in self.plan.outputs.iter().zip(&mut self.outputs) {
             if output.shape.is_batch() {
                 let row = output.shape.cols * size_of::<T>();

@@ -27,7 +27,39 @@ pub struct Cost {
     pub steps: u64,
 }
 
+/// A matrix product of row stages: `[N, rows]·[rows, cols]` for a batch of `N` rows, or a sum over rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BatchProduct {
+    /// Whether it is `[N, rows]ᵀ·[N, cols]`.
+    pub is_sum: bool,
+    /// Rows of the right operand, or of the sum.
+    pub rows: usize,
+    /// Columns of the result.
+    pub cols: usize,
+    /// Products that are added up, whose operands might stand on top of one another.
+    pub terms: usize,
+}
+
 impl Program {
+    /// Matrix products of all row stages in order, without those of wide values, which are computed block by block.
+    pub fn products(&self) -> Vec<BatchProduct> {
+        let stages = self.plan.stages.iter().filter_map(|stage| match stage {
+            Stage::Rows(rows) => Some(rows),
+            Stage::Fixed { .. } => None,
+        });
+        let of_step = |packs: &[Pack], step: &Step| match step {
+            Step::Product { pack, .. } => {
+                let Pack { depth: rows, cols, .. } = packs[*pack];
+                Some(BatchProduct { is_sum: false, rows, cols, terms: 1 })
+            }
+            Step::Accumulate { into, cols, terms } => {
+                Some(BatchProduct { is_sum: true, rows: into.rows, cols: *cols, terms: terms.len() })
+            }
+            _ => None,
+        };
+        stages.flat_map(|rows| rows.steps.iter().filter_map(|step| of_step(&rows.packs, step))).collect()
+    }
+
     /// Work and memory, known before the first run.
     pub fn cost(&self) -> Cost {
         let mut cost = Cost {

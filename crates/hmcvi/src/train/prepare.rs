@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use hmcvi_graph::{CompileError, Graph, Program, Run, RunError, Store};
+use hmcvi_graph::{BatchProduct, CompileError, Graph, Program, Run, RunError, Store};
 
 use super::adam::add_adam_state;
 use super::average::{self, add_averages, averaged, averaging_program};
@@ -86,6 +86,7 @@ pub(super) struct Ready {
     /// Number of trained values.
     pub(super) parameters: u64,
     pub(super) flop_per_image: u64,
+    pub(super) products: Vec<BatchProduct>,
     /// What the family found.
     pub(super) begun: Begun,
 }
@@ -126,6 +127,7 @@ pub(super) fn prepare(
         ledger: objective.ledger(),
         parameters: parameters.count(),
         flop_per_image: programs.training.cost().product_flop_per_row,
+        products: programs.training.products(),
         begun,
     })
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use hmcvi_graph::random::Key;
-use hmcvi_graph::{CompileError, RunError, Store};
+use hmcvi_graph::{BatchProduct, CompileError, RunError, Store};
 use hmcvi_record::{Epoch, PartialEpoch};
 
 use super::average;
@@ -131,6 +131,7 @@ pub struct Trainer {
     seconds: f64,
     parameters: u64,
     flop_per_image: u64,
+    products: Vec<BatchProduct>,
     begun: Vec<(&'static str, f64)>,
     failures: u64,
     /// Epochs in a row that left out too many rows.
@@ -191,6 +192,7 @@ impl Trainer {
             seconds: 0.0,
             parameters: ready.parameters,
             flop_per_image: ready.flop_per_image,
+            products: ready.products,
             begun: ready.begun,
             failures: 0,
             dropping: 0,
@@ -232,6 +234,11 @@ impl Trainer {
     /// Floating-point operations of one update's matrix products, for each image.
     pub fn flop_per_image(&self) -> u64 {
         self.flop_per_image
+    }
+
+    /// One update's matrix products of the batch, in order.
+    pub fn products(&self) -> &[BatchProduct] {
+        &self.products
     }
 
     /// The device in use.
