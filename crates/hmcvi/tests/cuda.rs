@@ -1,9 +1,11 @@
 //! Compare training on a GPU with training on the processor. Where there is no card every test says so and
-//! passes.
+//! passes, or fails if `HMCVI_REQUIRE_CUDA=1`.
 #![cfg(feature = "cuda")]
 #![allow(clippy::print_stderr)]
 
 mod common;
+#[path = "../../hmcvi-graph/tests/common/required.rs"]
+mod required;
 
 use std::rc::Rc;
 
@@ -17,25 +19,17 @@ use hmcvi::nn::{Activation, Parameters};
 use hmcvi::train::Trainer;
 use hmcvi_graph::cuda::{CudaDevice, CudaOptions, CudaRun, CudaStore};
 use hmcvi_graph::{CpuOptions, Graph, Run};
+use required::required;
 
 /// A card, unless there is none.
 fn card(precision: Precision) -> Option<Device> {
-    match Device::cuda(0, precision, None) {
-        Ok(device) => Some(device),
-        Err(why) => {
-            eprintln!("skipped: {why}");
-            None
-        }
-    }
+    required(Device::cuda(0, precision, None))
 }
 
 /// Checks every sixth combination, from this one on: compiling kernels takes longest, and tests run side by side.
 fn check_gradients(first: usize) {
     const ROWS: usize = 40;
-    let Ok(device) = CudaDevice::new(0) else {
-        eprintln!("skipped: no CUDA device");
-        return;
-    };
+    let Some(device) = required(CudaDevice::new(0)) else { return };
     let mut worst: f64 = 0.0;
     for settings in combinations().into_iter().skip(first).step_by(6) {
         let graph = Graph::new();

@@ -1,8 +1,10 @@
 //! Do the repository's chores: `cargo xtask check` runs its checks, cheapest first, those in Python last and only where
-//! there is one; `cargo xtask export-model` makes the built-in model from a run; `cargo xtask soak` trains for a long time
-//! and watches memory and speed; `cargo xtask kill` kills processes of one; `cargo xtask supply-chain` checks what the program is made of.
+//! there is one; `cargo xtask export-model` makes the built-in model from a run; `cargo xtask gpu` runs the tests that need
+//! a GPU; `cargo xtask soak` trains for a long time and watches memory and speed; `cargo xtask kill` kills processes of
+//! one; `cargo xtask supply-chain` checks what the program is made of.
 #![allow(clippy::print_stderr)]
 
+mod gpu;
 mod kill;
 mod python;
 mod soak;
@@ -64,6 +66,7 @@ fn main() -> ExitCode {
         Some("export-model") => {
             cargo(&["run", "--release", "--quiet", "-p", "hmcvi", "--example", "export_model", "--"], 2)
         }
+        Some("gpu") => gpu(),
         Some("soak") => soak(),
         Some("kill") => kill(),
         Some("supply-chain") => cargo(&["deny", "check"], 2),
@@ -73,6 +76,9 @@ fn main() -> ExitCode {
                 "usage: cargo xtask check                   format, clippy, documentation and tests, cheapest first\n       \
                  cargo xtask export-model RUN OUT    the files of the built-in model, from a run (into \
                  crates/hmcvi/assets/model)\n       \
+                 cargo xtask gpu [--build FOLDER | --run FOLDER]\n       \
+                 \x20                                   all tests that need a GPU, which must be there; or their programs, to be \
+                 carried to another machine and run there\n       \
                  cargo xtask soak [MINUTES [THREADS]] train that long [60, all cores]; memory and speed must stay\n       \
                  cargo xtask kill [KILLS [PROCESSES]]    kill each of some processes of a training over MPI that often \
                  [20, 2], and compare the bits\n       \
@@ -96,6 +102,14 @@ fn cargo(arguments: &[&str], from: usize) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn gpu() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(2).collect();
+    gpu::gpu(&arguments).unwrap_or_else(|why| {
+        eprintln!("{why}");
+        ExitCode::FAILURE
+    })
 }
 
 fn soak() -> ExitCode {

@@ -3,6 +3,8 @@
 
 #[cfg(feature = "cuda")]
 pub mod on_cuda;
+#[cfg(feature = "cuda")]
+mod required;
 
 use hmcvi_graph::{CpuOptions, Executable, Expr, Graph, Program, Real, Run, Shape, Store};
 use proptest::strategy::Strategy;

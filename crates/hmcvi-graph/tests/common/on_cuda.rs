@@ -1,11 +1,11 @@
 //! Compare a program on a GPU with itself on the processor, where there is a card.
 
 use std::cell::{Cell, OnceCell};
-use std::io::Write;
 
 use hmcvi_graph::cuda::{CudaDevice, CudaExecutable, CudaOptions, CudaRun, CudaStore, Precision};
 use hmcvi_graph::{CpuOptions, Executable, Program, Real, Run, Store};
 
+use super::required::required;
 use super::{Point, assert_close};
 
 /// Programs of each test that are compared: compiling their kernels takes about a second.
@@ -18,14 +18,7 @@ thread_local! {
 
 /// The GPU, or a note that there is none.
 pub fn card() -> Option<CudaDevice> {
-    match CudaDevice::new(0) {
-        Ok(device) => Some(device),
-        Err(why) => {
-            // Not by a macro, whose output tests that pass do not show.
-            let _ = writeln!(std::io::stderr(), "skipped: no CUDA device ({why})");
-            None
-        }
-    }
+    required(CudaDevice::new(0))
 }
 
 /// Ways to divide rows: as usual, and every other.
@@ -51,7 +44,7 @@ pub fn exact(rows: usize, (row_tiles, cluster): (usize, usize)) -> CudaOptions {
 
 /// The card, if there is one and this test has not compared enough programs yet.
 fn device() -> Option<CudaDevice> {
-    let device = DEVICE.with(|device| device.get_or_init(|| CudaDevice::new(0).ok()).clone());
+    let device = DEVICE.with(|device| device.get_or_init(card).clone());
     let number = COMPARED.with(|n| n.replace(n.get() + 1));
     device.filter(|_| number < PROGRAMS)
 }
