@@ -4,9 +4,6 @@
 //! ratios, for 20 latent dimensions, two hidden layers of 200, 784 pixels and 5,000 samples an image.
 #![allow(clippy::print_stdout, unreachable_pub, missing_docs)]
 
-#[path = "../../../bench/plain_products.rs"]
-mod plain_products;
-
 use std::time::Instant;
 
 use hmcvi::Problem;
@@ -14,7 +11,7 @@ use hmcvi::config::preset;
 use hmcvi::device::Device;
 use hmcvi::eval::{ImportanceSampler, Proposal};
 use hmcvi_graph::Store;
-use plain_products::plain_products;
+use hmcvi_yardstick::plain_products;
 
 const SAMPLES: usize = 5000;
 const IMAGES: usize = 25;

@@ -9,21 +9,19 @@
 #[cfg(feature = "cuda")]
 mod gpu;
 mod model;
-#[path = "../../../../bench/plain_products.rs"]
-mod plain_products;
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
-use hmcvi_graph::{CpuOptions, DataSet, Executable, Run, Store};
+use hmcvi_graph::{CpuOptions, DataSet, Executable, Instructions, Run, Store};
+use hmcvi_yardstick::plain_products;
 use model::Sizes;
-use plain_products::plain_products;
 
 const USAGE: &str = "\
 usage: cargo bench --bench step -- [--batch 100,500] [--hmc-steps 3] [--leapfrog-steps 4]
-  [--threads 2] [--tile-rows N] [--rounds 7] [--peer PYTHON] [--peer-script jax_step.py] [--serve]
+  [--threads 2] [--instructions fastest|avx2] [--tile-rows N] [--rounds 7] [--peer PYTHON] [--peer-script jax_step.py] [--serve]
   [--json] [--list] [--graphviz]
 with the feature cuda: [--device cuda] [--precision tf32|f32] [--row-tiles N] [--cluster N]
   [--cache FOLDER] [--jobs N] [--trace] [--cuda-source]";
@@ -33,6 +31,7 @@ struct Arguments {
     sizes: Sizes,
     threads: usize,
     tile_rows: Option<usize>,
+    instructions: Instructions,
     rounds: usize,
     peer: Option<String>,
     serve: bool,
@@ -56,6 +55,7 @@ fn parse() -> Result<Arguments, String> {
         sizes: Sizes::paper(3, 4),
         threads: 2,
         tile_rows: None,
+        instructions: Instructions::Fastest,
         rounds: 7,
         peer: None,
         serve: false,
@@ -84,6 +84,13 @@ fn parse() -> Result<Arguments, String> {
             "--leapfrog-steps" => a.sizes.leapfrog_steps = number(value()?)?,
             "--threads" => a.threads = number(value()?)?,
             "--tile-rows" => a.tile_rows = Some(number(value()?)?),
+            "--instructions" => {
+                a.instructions = match value()?.as_str() {
+                    "fastest" => Instructions::Fastest,
+                    "avx2" => Instructions::Avx2,
+                    other => return Err(format!("--instructions {other}: fastest or avx2")),
+                }
+            }
             "--rounds" => a.rounds = number(value()?)?.max(1),
             "--peer" => a.peer = Some(value()?),
             "--serve" => a.serve = true,
@@ -136,11 +143,16 @@ fn serve(arguments: &Arguments, program: &hmcvi_graph::Program) {
         let words: Vec<&str> = line.split_whitespace().collect();
         let ["go", batch, steps] = words[..] else { return };
         let (batch, steps) = (batch.parse().unwrap(), steps.parse().unwrap());
-        let options = CpuOptions { threads: arguments.threads, ..CpuOptions::for_rows(batch) };
+        let options = cpu_options(arguments, batch);
         let ours =
             ready.entry(batch).or_insert_with(|| Ours::new(arguments.sizes, program.on_cpu(options), batch));
         println!("{}", serde_json::json!({"us_per_image": ours.time(steps) * 1e6 / batch as f64}));
     }
+}
+
+fn cpu_options(arguments: &Arguments, batch: usize) -> CpuOptions {
+    let Arguments { threads, instructions, .. } = *arguments;
+    CpuOptions { threads, instructions, ..CpuOptions::for_rows(batch) }
 }
 
 #[cfg(feature = "cuda")]
@@ -158,7 +170,7 @@ const REPETITION: f64 = 0.7;
 
 fn measure(arguments: &Arguments, program: &hmcvi_graph::Program, batch: usize) {
     let flop = program.cost().product_flop_per_row as f64;
-    let mut options = CpuOptions { threads: arguments.threads, ..CpuOptions::for_rows(batch) };
+    let mut options = cpu_options(arguments, batch);
     options.tile_rows = arguments.tile_rows.unwrap_or(options.tile_rows);
     let mut ours = Ours::new(arguments.sizes, program.on_cpu(options), batch);
     let mut peers: Vec<Peer> = match &arguments.peer {

@@ -5,11 +5,16 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use hmcvi::config::RunSpec;
 use hmcvi::family::{Acceptance, ChainSettings, Mass, StepSize};
+use hmcvi_graph::BatchProduct;
 
+use crate::arguments::{DeviceName, Machine, PrecisionName};
 use crate::failure::Failure;
 
 /// The same training step in JAX; carried along so that the comparison needs no other file.
 const JAX: &str = include_str!("../../../../../bench/peers/jax_step.py");
+
+/// The matrix products of a step in NumPy.
+const BLAS: &str = include_str!("../../../../../bench/peers/blas_products.py");
 
 /// A program that answers every line `go BATCH STEPS` with a JSON object whose `us_per_image` says how long
 /// each image took in so many steps.
@@ -27,8 +32,21 @@ impl Peer {
         Peer::start(line, Command::new(program).args(words))
     }
 
-    /// JAX, its loops as a scan or unrolled, with products in a precision.
-    pub(super) fn jax(python: &str, shape: &str, precision: &str, spec: &RunSpec) -> Result<Self, Failure> {
+    /// JAX on the same machine, with its loops as a scan and unrolled.
+    pub(super) fn jax_in_both_shapes(
+        python: &str,
+        machine: &Machine,
+        spec: &RunSpec,
+    ) -> Result<[Self; 2], Failure> {
+        Ok([Peer::jax(python, "scan", machine, spec)?, Peer::jax(python, "unroll", machine, spec)?])
+    }
+
+    fn jax(python: &str, shape: &str, machine: &Machine, spec: &RunSpec) -> Result<Self, Failure> {
+        let (platform, precision) = match (machine.device, machine.precision) {
+            (DeviceName::Cpu, _) => ("cpu", "highest"),
+            (DeviceName::Cuda, PrecisionName::Tf32) => ("cuda", "tf32"),
+            (DeviceName::Cuda, PrecisionName::F32) => ("cuda", "highest"),
+        };
         let ChainSettings { hmc_steps, leapfrog_steps, .. } = spec.chain;
         let numbers = [
             ("--latent", spec.model.latent),
@@ -36,11 +54,28 @@ impl Peer {
             ("--leapfrog-steps", leapfrog_steps),
         ];
         let mut command = Command::new(python);
+        command.env("JAX_PLATFORMS", platform);
         command.args(["-c", JAX, "--serve", "--loop", shape, "--precision", precision]);
         for (flag, number) in numbers {
             command.args([flag, &number.to_string()]);
         }
         Peer::start(&format!("jax ({shape})"), &mut command)
+    }
+
+    /// The matrix products of a step alone, in the BLAS of NumPy with kernels of its own choice or of another name.
+    pub(super) fn blas(
+        python: &str,
+        kernels: Option<&str>,
+        products: &[BatchProduct],
+    ) -> Result<Self, Failure> {
+        let products: Vec<_> = products.iter().map(|p| (p.is_sum, p.rows, p.cols, p.terms)).collect();
+        let products = serde_json::to_string(&products).map_err(|why| Failure::Other(why.to_string()))?;
+        let mut command = Command::new(python);
+        command.args(["-c", BLAS, &products]);
+        if let Some(kernels) = kernels {
+            command.env("OPENBLAS_CORETYPE", kernels);
+        }
+        Peer::start(&kernels.map_or("blas".into(), |kernels| format!("blas ({kernels})")), &mut command)
     }
 
     fn start(name: &str, command: &mut Command) -> Result<Self, Failure> {
@@ -63,7 +98,7 @@ impl Peer {
         let reply = answered.then(|| serde_json::from_str::<serde_json::Value>(&line).ok()).flatten();
         reply.and_then(|r| r["us_per_image"].as_f64()).ok_or_else(|| {
             Failure::Other(format!(
-                "`{}` did not answer with a time; does it run by itself (for JAX: is jax installed)?",
+                "`{}` did not answer with a time; does it run by itself (is jax or numpy installed)?",
                 self.name
             ))
         })
