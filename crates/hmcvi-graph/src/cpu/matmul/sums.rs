@@ -75,33 +75,41 @@ impl<T: Real> Accumulate<'_, T> {
     /// is read from end to end.
     #[inline(always)]
     unsafe fn pack_left(&self, data: &Range<usize>, top: usize, rows: usize, height: usize) {
-        self.each_row(data, |p, term, row| {
-            // SAFETY: the operand has this row and `self.rows` columns; SUM_ROWS is a multiple of `height`, so that
-            // the panels have room.
-            unsafe {
-                let from = term.a.add(row * term.a_stride + top);
-                let to = self.scratch.add(p * height);
-                for col in (0..rows).step_by(height) {
-                    let to = to.add(col * data.len());
-                    copy_padded(from.add(col), self.rows - top - col, to, height);
-                    if term.negative {
-                        (0..height).for_each(|j| *to.add(j) = -*to.add(j));
+        self.each_row(
+            data,
+            #[inline(always)]
+            |p, term, row| {
+                // SAFETY: the operand has this row and `self.rows` columns; SUM_ROWS is a multiple of `height`, so that
+                // the panels have room.
+                unsafe {
+                    let from = term.a.add(row * term.a_stride + top);
+                    let to = self.scratch.add(p * height);
+                    for col in (0..rows).step_by(height) {
+                        let to = to.add(col * data.len());
+                        copy_padded(from.add(col), self.rows - top - col, to, height);
+                        if term.negative {
+                            (0..height).for_each(|j| *to.add(j) = -*to.add(j));
+                        }
                     }
                 }
-            }
-        });
+            },
+        );
     }
 
     /// Packs columns of the right operand from `col` on into a panel of `width` columns.
     #[inline(always)]
     unsafe fn pack_right(&self, data: &Range<usize>, col: usize, width: usize, to: *mut T) {
-        self.each_row(data, |p, term, row| {
-            // SAFETY: the operand has this row and `self.cols` columns; the caller vouches for the room.
-            unsafe {
-                let from = term.b.add(row * term.b_stride + col);
-                copy_padded(from, self.cols - col, to.add(p * width), width);
-            }
-        });
+        self.each_row(
+            data,
+            #[inline(always)]
+            |p, term, row| {
+                // SAFETY: the operand has this row and `self.cols` columns; the caller vouches for the room.
+                unsafe {
+                    let from = term.b.add(row * term.b_stride + col);
+                    copy_padded(from, self.cols - col, to.add(p * width), width);
+                }
+            },
+        );
     }
 
     /// Adds up rows of data for result rows `top .. top + rows`.
