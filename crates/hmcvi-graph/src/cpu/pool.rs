@@ -1,7 +1,8 @@
 //! Run tasks on a fixed set of threads, without allocating.
 
+use std::cell::UnsafeCell;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 /// How often a waiting thread looks again before it sleeps: some tens of microseconds, longer than
@@ -18,19 +19,24 @@ pub(super) struct Pool {
     spins: usize,
 }
 
+/// Bits of [`Shared::round`] that say how many workers take part; the number of the round is above them.
+const TAKE_PART: usize = 16;
+const MOST: usize = (1 << TAKE_PART) - 1;
+
 struct Shared {
-    /// The round's task; only valid while `busy` counts workers in that round.
-    task: Mutex<Option<(*const Task<'static>, usize)>>,
-    start: Condvar,
+    /// The round's number, and how many workers take part in it: those with fewer tasks than workers leave the others
+    /// alone, whether they wait or sleep.
     round: AtomicUsize,
+    /// The round's task and the number of times it is to run; read by workers that take part, while `busy` counts them.
+    task: UnsafeCell<Option<(*const Task<'static>, usize)>>,
     next: AtomicUsize,
     busy: AtomicUsize,
     failed: AtomicBool,
     stop: AtomicBool,
 }
 
-// SAFETY: the pointer in `task` is only followed between the start of a round and the moment its
-// worker leaves `busy`, during which `Pool::run` keeps the referent alive; the task itself is Sync.
+// SAFETY: `task` is written by `Pool::run` alone, while no worker is in a round, and read by workers between the start of
+// their round and the moment they leave `busy`, during which `Pool::run` keeps the referent alive; the task is Sync.
 unsafe impl Send for Shared {}
 // SAFETY: as above.
 unsafe impl Sync for Shared {}
@@ -38,9 +44,8 @@ unsafe impl Sync for Shared {}
 impl Pool {
     pub(super) fn new(threads: usize) -> Self {
         let shared = Arc::new(Shared {
-            task: Mutex::new(None),
-            start: Condvar::new(),
             round: AtomicUsize::new(0),
+            task: UnsafeCell::new(None),
             next: AtomicUsize::new(0),
             busy: AtomicUsize::new(0),
             failed: AtomicBool::new(false),
@@ -53,7 +58,7 @@ impl Pool {
             let shared = shared.clone();
             std::thread::spawn(move || shared.work(worker, spins))
         };
-        let threads = (1..threads).map(spawn).collect();
+        let threads = (1..threads.min(MOST)).map(spawn).collect();
         Pool { shared, threads, spins }
     }
 
@@ -61,23 +66,22 @@ impl Pool {
         self.threads.len() + 1
     }
 
-    /// Runs `task(0..count)`, each number once, on all workers; returns when all are done.
+    /// Runs `task(0..count)`, each number once, on as many workers as there are tasks for; returns when all are done.
+    /// Only runs of the program call this, of which there is one at a time.
     pub(super) fn run(&self, count: usize, task: &Task<'_>) {
-        if self.threads.is_empty() || count <= 1 {
+        let others = self.threads.len().min(count.saturating_sub(1));
+        if others == 0 {
             (0..count).for_each(|number| task(number, 0));
             return;
         }
         let shared = &*self.shared;
         // SAFETY: only the lifetime changes; this function returns after every worker has left.
         let erased = unsafe { std::mem::transmute::<*const Task<'_>, *const Task<'static>>(task) };
+        // SAFETY: no worker is in a round, so nobody reads it.
+        unsafe { *shared.task.get() = Some((erased, count)) };
         shared.next.store(0, Ordering::Relaxed);
-        shared.busy.store(self.threads.len(), Ordering::Relaxed);
-        {
-            let mut slot = shared.task.lock().unwrap_or_else(PoisonError::into_inner);
-            *slot = Some((erased, count));
-            shared.round.fetch_add(1, Ordering::Release);
-        }
-        shared.start.notify_all();
+        shared.busy.store(others, Ordering::Relaxed);
+        self.begin(others);
         // Workers must be waited for even if this thread's share panics: they use `task`.
         let own = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| shared.take(task, count, 0)));
         let mut spins = 0;
@@ -85,10 +89,19 @@ impl Pool {
             spins += 1;
             if spins > self.spins { std::thread::yield_now() } else { std::hint::spin_loop() }
         }
+        let failed = shared.failed.swap(false, Ordering::Relaxed);
         if let Err(panic) = own {
             std::panic::resume_unwind(panic);
         }
-        assert!(!shared.failed.swap(false, Ordering::Relaxed), "a worker thread panicked");
+        assert!(!failed, "a worker thread panicked");
+    }
+
+    /// Begins a round in which workers 1 to `others` take part, and wakes those that sleep.
+    fn begin(&self, others: usize) {
+        let number = (self.shared.round.load(Ordering::Relaxed) >> TAKE_PART).wrapping_add(1);
+        self.shared.round.store((number << TAKE_PART) | others, Ordering::Release);
+        // Waking one that does not sleep costs no call of the system.
+        self.threads[..others].iter().for_each(|worker| worker.thread().unpark());
     }
 }
 
@@ -103,25 +116,37 @@ impl Shared {
         }
     }
 
+    /// Waits for the round after another one.
+    fn wait(&self, last: usize, spins: usize) -> usize {
+        for _ in 0..spins {
+            let round = self.round.load(Ordering::Acquire);
+            if round != last {
+                return round;
+            }
+            std::hint::spin_loop();
+        }
+        loop {
+            let round = self.round.load(Ordering::Acquire);
+            if round != last {
+                return round;
+            }
+            // Returns at once if somebody unparked this thread since it looked.
+            std::thread::park();
+        }
+    }
+
     fn work(&self, worker: usize, spins: usize) {
         let mut round = 0;
         loop {
-            let mut waited = 0;
-            while self.round.load(Ordering::Acquire) == round && waited < spins {
-                waited += 1;
-                std::hint::spin_loop();
+            round = self.wait(round, spins);
+            if self.stop.load(Ordering::Acquire) {
+                return;
             }
-            let (task, count) = {
-                let mut slot = self.task.lock().unwrap_or_else(PoisonError::into_inner);
-                while self.round.load(Ordering::Acquire) == round {
-                    slot = self.start.wait(slot).unwrap_or_else(PoisonError::into_inner);
-                }
-                round = self.round.load(Ordering::Acquire);
-                match *slot {
-                    Some(task) if !self.stop.load(Ordering::Acquire) => task,
-                    _ => return,
-                }
-            };
+            if worker > (round & MOST) {
+                continue;
+            }
+            // SAFETY: this worker takes part in the round, which does not end before it has left `busy`.
+            let Some((task, count)) = (unsafe { *self.task.get() }) else { return };
             // SAFETY: `Pool::run` keeps the task alive until `busy` reaches zero.
             let task = unsafe { &*task };
             let run = std::panic::AssertUnwindSafe(|| self.take(task, count, worker));
@@ -135,15 +160,47 @@ impl Shared {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        {
-            let _slot = self.shared.task.lock().unwrap_or_else(PoisonError::into_inner);
-            self.shared.stop.store(true, Ordering::Release);
-            self.shared.round.fetch_add(1, Ordering::Release);
-        }
-        self.shared.start.notify_all();
+        self.shared.stop.store(true, Ordering::Release);
+        self.begin(self.threads.len());
         for thread in self.threads.drain(..) {
             // A worker only ends by returning: panics of tasks are caught in its loop.
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::Pool;
+
+    /// Rounds of all sizes, also right after each other and on more threads than there are cores.
+    #[test]
+    fn every_task_runs_once_in_every_round() {
+        for threads in [1, 2, 3, 8] {
+            let pool = Pool::new(threads);
+            for round in 0..2000 {
+                let count = round % 11;
+                let runs: Vec<AtomicUsize> = (0..count).map(|_| AtomicUsize::new(0)).collect();
+                pool.run(count, &|number, worker| {
+                    assert!(worker < threads.min(count));
+                    runs[number].fetch_add(1, Ordering::Relaxed);
+                });
+                assert!(runs.iter().all(|runs| runs.load(Ordering::Relaxed) == 1));
+            }
+        }
+    }
+
+    #[test]
+    fn a_round_after_a_panic_runs_all_tasks() {
+        let pool = Pool::new(3);
+        let all_panic = || pool.run(6, &|_, _| panic!("on purpose"));
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(all_panic)).is_err());
+        let done = AtomicUsize::new(0);
+        pool.run(6, &|_, _| {
+            done.fetch_add(1, Ordering::Relaxed);
+        });
+        assert_eq!(done.into_inner(), 6);
     }
 }
