@@ -66,7 +66,7 @@ pub(super) struct Measured {
 
 /// Milliseconds of a step, and bytes that processes hand out in it.
 #[derive(Serialize)]
-struct Shared {
+pub(super) struct Shared {
     processes: usize,
     compute: f64,
     /// Until the slowest process is there.
