@@ -77,6 +77,7 @@ impl Fitted {
                 Stopped::StoodStill => "stood-still",
                 Stopped::MostUpdates => "most-updates",
                 Stopped::Asked => "asked",
+                Stopped::GivenUp => "given-up",
             };
             (name, learning.bounds.clone(), learning.updates, why)
         });

@@ -58,6 +58,9 @@ pub struct FitRecord {
     pub bound: Option<f64>,
     /// Its standard error.
     pub bound_standard_error: Option<f64>,
+    /// The bound of several draws together, also a lower bound on the log evidence and higher.
+    #[serde(default)]
+    pub bound_together: Option<BoundTogether>,
     /// The log evidence: between annealing from both sides where that was asked for and agrees, else by importance sampling.
     pub log_evidence: Option<f64>,
     /// Its standard error, where it has one.
@@ -99,6 +102,17 @@ pub struct FitRecord {
 impl Versioned for FitRecord {
     const SCHEMAS: RangeInclusive<u32> = FIT_SCHEMA..=FIT_SCHEMA;
     const IF_OLDER: &str = "fit the model again";
+}
+
+/// A bound of several draws together.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BoundTogether {
+    /// Draws whose weights are averaged before their logarithm is taken.
+    pub draws: u64,
+    /// Mean of the logarithms, in nats.
+    pub mean: f64,
+    /// Its standard error.
+    pub standard_error: f64,
 }
 
 /// What draws say about one number of a model.
@@ -167,9 +181,9 @@ pub struct FailedQuantities {
 /// A part of a fit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FitStage {
-    /// `start`, `gaussian` or `chain`.
+    /// `start`, `gaussian`, `bend` or `chain`.
     pub name: String,
-    /// Why it ended: `stood-still`, `most-updates` or `asked`; absent for the start.
+    /// Why it ended: `stood-still`, `most-updates`, `asked` or `given-up`, where it did not pay; absent for the start.
     pub stopped: Option<String>,
     /// Updates, and the bound there, in nats.
     pub trace: Vec<(u64, Option<f64>)>,

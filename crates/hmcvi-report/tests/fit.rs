@@ -30,6 +30,7 @@ fn fit(name: &str, method: FitMethod, shift: f64) -> FitData {
         finished: true,
         bound: Some(-1.5),
         bound_standard_error: Some(0.01),
+        bound_together: None,
         log_evidence: Some(-1.25),
         log_evidence_standard_error: Some(0.01),
         k_hat: Some(0.2),

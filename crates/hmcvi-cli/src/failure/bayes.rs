@@ -6,8 +6,7 @@ use hmcvi_nuts::NutsError;
 use super::Failure;
 
 /// What to do where the density has no place to begin.
-const NOWHERE: &str =
-    "check the data with `--data`; where they are right, `--set learning.starts=10` tries more places";
+const NOWHERE: &str = "check the data with `--data`; where they are right, `--starts 10` tries more places";
 /// What to do where simulations of a fit fail.
 const LOST: &str = "`--method gaussian` needs no simulations; `--set chain.acceptance=simple` or a smaller \
                     `learning.rate` makes them stable; `--method nuts` tells whether the posterior is fit for any";

@@ -86,6 +86,7 @@ fn learning(record: &FitRecord, again: &dyn Fn(&str) -> String) -> Vec<Finding> 
             Some("stood-still") => {
                 good(&about, found, "further updates would add nothing that is worth them")
             }
+            Some("given-up") => good(&about, found, "the fit goes on without it"),
             Some("most-updates") => remark(
                 &about,
                 found,

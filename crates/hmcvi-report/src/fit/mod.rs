@@ -54,6 +54,7 @@ mod tests {
             finished: true,
             bound: Some(-31.4),
             bound_standard_error: Some(0.01),
+            bound_together: None,
             log_evidence: Some(-31.3),
             log_evidence_standard_error: Some(0.01),
             k_hat: Some(0.3),

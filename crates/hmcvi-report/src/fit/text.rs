@@ -104,6 +104,11 @@ pub(crate) fn plain_facts(record: &FitRecord) -> Vec<(&'static str, String)> {
     };
     let bound = within(record.bound, record.bound_standard_error);
     add("bound", bound.map(|text| format!("{text}, a lower bound on the log evidence")));
+    let together = record.bound_together.as_ref().map(|b| {
+        let value = within(Some(b.mean), Some(b.standard_error)).unwrap_or_default();
+        format!("{value}, the bound of {} together", b.draws)
+    });
+    add("several draws", together);
     let evidence = within(record.log_evidence, record.log_evidence_standard_error);
     let by = if annealed(record) { "annealing" } else { "importance sampling" };
     add("log evidence", evidence.map(|text| format!("{text}, by {by}")));
@@ -154,6 +159,7 @@ pub(super) fn ending(stage: &FitStage) -> Option<String> {
     Some(match stage.stopped.as_deref()? {
         "stood-still" => format!("the bound stood still after {updates}"),
         "most-updates" => format!("all {updates} that were allowed were made"),
+        "given-up" => format!("given up after {updates}, since it did not pay"),
         _ => format!("it was interrupted after {updates}"),
     })
 }

@@ -93,6 +93,7 @@ fn why(learning: &Learning) -> &'static str {
         Stopped::StoodStill => "stood-still",
         Stopped::MostUpdates => "most-updates",
         Stopped::Asked => "asked",
+        Stopped::GivenUp => "given-up",
     }
 }
 

@@ -54,6 +54,9 @@ pub(crate) struct Arguments {
     /// Leapfrog steps in each HMC step [default: 4]
     #[arg(long, value_name = "L")]
     leapfrog_steps: Option<usize>,
+    /// Random places to begin from, of which the best is taken [default: 1]
+    #[arg(long, value_name = "N")]
+    starts: Option<usize>,
     /// Change other settings, such as `learning.rows=128`; `hmcvi config schema --fit` lists them all
     #[arg(long = "set", value_name = "KEY=VALUE", num_args = 1..)]
     assignments: Vec<String>,
@@ -175,6 +178,7 @@ fn understand(model: &str, arguments: &Arguments) -> Result<FitSpec, Failure> {
     spec.draws = arguments.draws.unwrap_or(spec.draws);
     spec.chain.hmc_steps = arguments.hmc_steps.unwrap_or(spec.chain.hmc_steps);
     spec.chain.leapfrog_steps = arguments.leapfrog_steps.unwrap_or(spec.chain.leapfrog_steps);
+    spec.learning.starts = arguments.starts.unwrap_or(spec.learning.starts);
     if let Some(file) = &arguments.data {
         let whole = std::path::absolute(file).unwrap_or_else(|_| file.into());
         spec.data = Some(whole.display().to_string());

@@ -7,12 +7,15 @@ use hmcvi::data::NpzWriter;
 use hmcvi::run::FitDirectory;
 use hmcvi_nuts::Sampled;
 use hmcvi_record::{
-    DrawTable, FIT_SCHEMA, FitCheck, FitEvidence, FitGenerated, FitRecord, FitRow, FitStage, SamplerFacts,
-    files,
+    BoundTogether, DrawTable, FIT_SCHEMA, FitCheck, FitEvidence, FitGenerated, FitRecord, FitRow, FitStage,
+    SamplerFacts, files,
 };
 
 use super::model::Chosen;
 use crate::failure::Failure;
+
+/// Draws whose weights are averaged for a bound of several draws.
+const TOGETHER: usize = 32;
 
 /// What a method has found.
 pub(super) struct Outcome {
@@ -61,6 +64,7 @@ impl Outcome {
             finished: self.finished,
             bound: None,
             bound_standard_error: None,
+            bound_together: None,
             log_evidence: None,
             log_evidence_standard_error: None,
             k_hat: None,
@@ -125,6 +129,9 @@ fn of_fit(record: &mut FitRecord, draws: &Draws, parameters: &[Row]) {
     let (n, ess) = (draws.len() as f64, weights.effective_sample_size);
     record.bound = finite(bound);
     record.bound_standard_error = finite(error);
+    let together = draws.bound_of(TOGETHER).filter(|(bound, error)| bound.is_finite() && error.is_finite());
+    record.bound_together =
+        together.map(|(mean, standard_error)| BoundTogether { draws: TOGETHER as u64, mean, standard_error });
     record.log_evidence = finite(weights.log_mean);
     // The relative error of the mean of weights.
     record.log_evidence_standard_error = finite(((n / ess - 1.0).max(0.0) / (n - 1.0).max(1.0)).sqrt());

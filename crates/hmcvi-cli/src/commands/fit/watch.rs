@@ -76,7 +76,9 @@ impl<'c> Watch<'c> {
             self.begun = Instant::now();
         }
         let (done, most) = progress.updates;
-        if let Some(stage) = self.stages.last_mut() {
+        // Several starts are counted before what follows them.
+        let later = |stage: &&mut FitStage| stage.trace.last().is_none_or(|(last, _)| *last < done as u64);
+        if let Some(stage) = self.stages.last_mut().filter(later) {
             stage.trace.push((done as u64, Some(progress.bound).filter(|bound| bound.is_finite())));
         }
         let line = Line::with_bar(done as f64 / most as f64)

@@ -125,6 +125,22 @@ impl Draws {
         (mean, (squares / (n * (n - 1.0).max(1.0))).sqrt())
     }
 
+    /// The bound of so many draws together, and its standard error: the mean of the logarithms of the mean weights of as
+    /// many draws each (Burda, Grosse and Salakhutdinov, *Importance weighted autoencoders*, 2016). It is a lower bound on
+    /// the log evidence as that of single draws is, and rises with their number. Nothing with fewer than two such groups.
+    pub fn bound_of(&self, together: usize) -> Option<(f64, f64)> {
+        let groups = self.log_weights.chunks_exact(together.max(1));
+        let of_group = |group: &[f64]| {
+            let most = group.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            most + (group.iter().map(|w| (w - most).exp()).sum::<f64>() / group.len() as f64).ln()
+        };
+        let logs: Vec<f64> = groups.map(of_group).collect();
+        let n = logs.len() as f64;
+        let mean = logs.iter().sum::<f64>() / n;
+        let squares: f64 = logs.iter().map(|w| (w - mean).powi(2)).sum();
+        (logs.len() > 1).then(|| (mean, (squares / (n * (n - 1.0))).sqrt()))
+    }
+
     /// What importance weights say: log evidence, effective sample size, k-hat.
     pub fn weights(&self) -> WeightSummary {
         let mut weights = Weights::new(self.len());

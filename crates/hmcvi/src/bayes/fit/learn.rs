@@ -29,6 +29,8 @@ pub enum Stopped {
     MostUpdates,
     /// It was asked to.
     Asked,
+    /// It was not worth while.
+    GivenUp,
 }
 
 /// What happened while learning.
@@ -40,14 +42,27 @@ pub struct Learning {
     pub updates: usize,
     /// Why it ended.
     pub stopped: Stopped,
+    /// How many of these bounds are those of the first learning rate.
+    #[serde(default)]
+    pub at_first_rate: usize,
 }
 
 impl Learning {
     /// The bound at the end: the mean of the last windows.
     pub(super) fn last(&self) -> f64 {
-        let last = &self.bounds[self.bounds.len().saturating_sub(PATIENCE)..];
-        last.iter().sum::<f64>() / last.len() as f64
+        mean_of_last(&self.bounds)
     }
+
+    /// The bound at the end of the first learning rate, whose noise costs as much as that of others at this rate.
+    pub(super) fn last_of_first_rate(&self) -> f64 {
+        mean_of_last(&self.bounds[..self.at_first_rate.min(self.bounds.len())])
+    }
+}
+
+/// The mean of the last windows.
+fn mean_of_last(bounds: &[f64]) -> f64 {
+    let last = &bounds[bounds.len().saturating_sub(PATIENCE)..];
+    last.iter().sum::<f64>() / last.len() as f64
 }
 
 /// How to learn.
@@ -58,6 +73,8 @@ pub(super) struct Pace {
     pub(super) seed: u64,
     /// The smallest rise that is worth further updates, in nats.
     pub(super) tolerance: f64,
+    /// What the first rate has to reach for the others to be worth while.
+    pub(super) at_least: f64,
 }
 
 /// Learns the parameters of an objective. `watch` is told updates so far, of how many at most, and the bound; it returns
@@ -73,7 +90,8 @@ pub(super) fn learn(
     let mut executable = program.on_cpu::<f64>(CpuOptions::for_rows(pace.rows));
     add_adam_state(store, objective.parameters());
     let mut average = Average::default();
-    let mut learning = Learning { bounds: Vec::new(), updates: 0, stopped: Stopped::MostUpdates };
+    let mut learning =
+        Learning { bounds: Vec::new(), updates: 0, stopped: Stopped::MostUpdates, at_first_rate: 0 };
     let learnt: usize =
         objective.parameters().iter().map(|(name, _)| store.get(name).map_or(0, |t| t.values.len())).sum();
     let averaged = (DRAWS_EACH * learnt / pace.rows).min(MOST_AVERAGED);
@@ -112,6 +130,13 @@ pub(super) fn learn(
             }
             if learning.updates >= allowed {
                 learning.stopped = Stopped::MostUpdates;
+                break;
+            }
+        }
+        if stage == 0 {
+            learning.at_first_rate = learning.bounds.len();
+            if learning.last() < pace.at_least {
+                learning.stopped = Stopped::GivenUp;
                 break;
             }
         }

@@ -69,20 +69,24 @@ impl Map {
             Covariance::LowRank(rank) => stretch(parameters, e, rank),
             _ => (e, graph.constant(0.0)),
         };
-        let mut moved = mean + stretched * log_scale.exp();
-        if self.covariance == Covariance::FullRank && d > 1 {
-            let below: Vec<f64> = (0..d * d).map(|k| f64::from(u8::from(k % d < k / d))).collect();
-            let lower = parameters.get("map.lower", d, d, Initial::Constant(0.0));
-            moved = moved + e.matmul_transposed(lower * graph.constant_matrix(d, d, &below));
-        }
+        let scale = log_scale.exp();
         let offset = graph.constant_matrix(1, d, &self.first.mean);
         let z = match self.covariance {
-            Covariance::FullRank => {
-                offset + moved.matmul_transposed(graph.constant_matrix(d, d, &self.first.factor))
+            Covariance::FullRank if d > 1 => {
+                let mask = |of: fn(usize, usize) -> bool| -> Vec<f64> {
+                    (0..d * d).map(|k| f64::from(u8::from(of(k / d, k % d)))).collect()
+                };
+                let below = graph.constant_matrix(d, d, &mask(|i, j| j < i));
+                let diagonal = graph.constant_matrix(d, d, &mask(|i, j| i == j));
+                let lower = parameters.get("map.lower", d, d, Initial::Constant(0.0));
+                // Both factors are multiplied once for all rows.
+                let first = graph.constant_matrix(d, d, &self.first.factor);
+                let factor = first.matmul(lower * below + scale * diagonal);
+                offset + mean.matmul_transposed(first) + e.matmul_transposed(factor)
             }
             _ => {
                 let scales: Vec<f64> = (0..d).map(|i| self.first.factor[i * d + i]).collect();
-                offset + moved * graph.constant_matrix(1, d, &scales)
+                offset + (mean + stretched * scale) * graph.constant_matrix(1, d, &scales)
             }
         };
         (z, log_scale.sum_cols() + log_stretch + self.first.log_determinant())

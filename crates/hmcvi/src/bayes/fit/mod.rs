@@ -159,8 +159,12 @@ const BETWEEN_LOOKS: u64 = 10;
 const MUCH: f64 = 1.0;
 /// Dimensions above which covariances are not matched: each batch would cost more than it tells.
 const MOST_MATCHED: usize = 300;
+/// How far bent coordinates may be behind straight ones at the first learning rate, in nats.
+const BEHIND: f64 = 0.25;
 /// What bent coordinates have to gain, in nats: they have many parameters, which cost noise.
 const WORTH_BENDING: f64 = 0.1;
+/// A bound that is worth while in any case.
+const ANY: f64 = f64::NEG_INFINITY;
 /// Batches of the first look.
 const LOOKS: usize = 2;
 
@@ -193,7 +197,7 @@ impl Bound {
         };
         let plain = HmcChain { settings: ChainSettings::basic(), ..family.clone() };
         let mut store = Store::new();
-        let gaussian = self.learn(settings, &map, &plain, &mut store, Stage::Gaussian, watch)?;
+        let gaussian = self.learn(settings, &map, &plain, &mut store, (Stage::Gaussian, ANY), watch)?;
         let alone = map.numbers(&store);
         let (mut bent, mut chain) = (None, None);
         if !family.is_gaussian() {
@@ -201,13 +205,14 @@ impl Bound {
             if settings.bend && full && self.dimension() <= MOST_MATCHED {
                 let (straight, before) = (map.clone(), store.clone());
                 map = map.bent();
-                let learning = self.learn(settings, &map, &plain, &mut store, Stage::Bend, watch)?;
+                let least = gaussian.last_of_first_rate() - BEHIND;
+                let learning = self.learn(settings, &map, &plain, &mut store, (Stage::Bend, least), watch)?;
                 if learning.last() < gaussian.last() + WORTH_BENDING {
                     (map, store) = (straight, before);
                 }
                 bent = Some(learning);
             }
-            chain = Some(self.learn(settings, &map, &family, &mut store, Stage::Chain, watch)?);
+            chain = Some(self.learn(settings, &map, &family, &mut store, (Stage::Chain, ANY), watch)?);
         }
         store.retain(|name| !name.starts_with("adam."));
         let seconds = begun.elapsed().as_secs_f64();
@@ -231,6 +236,12 @@ impl Bound {
                 Ok(found) if best.as_ref().is_none_or(|best| found.bound > best.bound) => best = Some(found),
                 Ok(_) => {}
                 Err(error) => failed = Some(error),
+            }
+            if let Some(best) = best.as_ref().filter(|_| settings.starts > 1) {
+                let updates = (start as usize + 1, settings.starts);
+                if !watch(Progress { stage: Stage::Start, updates, bound: best.bound }) {
+                    break;
+                }
             }
         }
         let Some(path::Candidate { mut gaussian, mut bound }) = best else {
@@ -276,7 +287,7 @@ impl Bound {
         map: &Map,
         family: &HmcChain,
         store: &mut Store<f64>,
-        stage: Stage,
+        (stage, at_least): (Stage, f64),
         watch: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<Learning, FitError> {
         let graph = Graph::new();
@@ -305,6 +316,7 @@ impl Bound {
             most: settings.most_updates,
             seed: settings.seed.wrapping_add(stage as u64),
             tolerance: settings.tolerance,
+            at_least,
         };
         learn(&objective, store, &pace, &mut |done, most, bound| {
             watch(Progress { stage, updates: (done, most), bound })

@@ -26,6 +26,13 @@ pub(super) struct Distances {
     pub(super) chance: f64,
 }
 
+impl Distances {
+    /// By how much the fit is closer than its Gaussian.
+    pub(super) fn gain(&self) -> f64 {
+        self.gaussian - self.hmcvi
+    }
+}
+
 /// How far draws are from the reference.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Against {
@@ -39,6 +46,8 @@ pub(super) struct Against {
     pub(super) sd: [Worst; 2],
     /// Distances from the reference draws.
     pub(super) reference: Distances,
+    /// Standard error of what the fit is closer than its Gaussian, from the choice of all these draws.
+    pub(super) gain_error: f64,
     /// Distances from the draws of NUTS, of which there are more.
     pub(super) chains: Distances,
 }
@@ -64,6 +73,7 @@ pub(super) fn against(fit: &FitData, reference: &Reference) -> Result<Against, F
         mean: worst(|of| of.mean, f64::abs),
         sd: [worst(|of| of.sd, |x| -x), worst(|of| of.sd, |x| x)],
         reference: mean(|of| of.reference),
+        gain_error: gain_error(&all),
         chains: mean(|of| of.chains),
     })
 }
@@ -74,7 +84,32 @@ struct Of {
     mean: f64,
     sd: f64,
     reference: Distances,
+    /// What the fit is closer than its Gaussian, with a part of the reference draws left out at a time, and with a part of
+    /// the draws of both.
+    gains: [Vec<f64>; 2],
     chains: Distances,
+}
+
+/// Parts of draws that are left out in turn.
+const PARTS: usize = 20;
+
+/// The standard error of the mean gain by the jackknife. Parts are the same draws of all numbers, which depend on each
+/// other.
+fn gain_error(all: &[Of]) -> f64 {
+    let of = |whose: usize| {
+        let gain = |part: usize| all.iter().map(|of| of.gains[whose][part]).sum::<f64>() / all.len() as f64;
+        let gains: Vec<f64> = (0..PARTS).map(gain).collect();
+        let n = PARTS as f64;
+        let mean = gains.iter().sum::<f64>() / n;
+        ((n - 1.0) / n * gains.iter().map(|gain| (gain - mean).powi(2)).sum::<f64>()).sqrt()
+    };
+    of(0).hypot(of(1))
+}
+
+/// All but one of the parts of some draws. Parts are neighbours, so that a draw that comes more than once is in one.
+fn without(draws: &[f64], part: usize) -> Vec<f64> {
+    let (from, to) = (part * draws.len() / PARTS, (part + 1) * draws.len() / PARTS);
+    [&draws[..from], &draws[to..]].concat()
 }
 
 fn of_parameter(fit: &FitData, p: &Parameter, count: f64) -> Result<Of, Failure> {
@@ -91,13 +126,17 @@ fn of_parameter(fit: &FitData, p: &Parameter, count: f64) -> Result<Of, Failure>
     // The reference draws are independent, or nearly.
     let error = said.mcse_mean.hypot(p.sd / count.sqrt());
     let chains = chains.concat();
+    let apart = |draws: &[f64], to: &[f64]| wasserstein(draws.to_vec(), to.to_vec()) / p.sd;
     let distances = |to: &[f64], worth: f64| {
-        let to_draws = |draws: &[f64]| wasserstein(draws.to_vec(), to.to_vec()) / p.sd;
         let draws = (1.0 / own.len() as f64 + 1.0 / worth).sqrt();
         let chance = wasserstein_by_chance(to) * draws / p.sd;
-        Distances { hmcvi: to_draws(&own), gaussian: to_draws(&gaussian), chance }
+        Distances { hmcvi: apart(&own, to), gaussian: apart(&gaussian, to), chance }
     };
+    let gain = |own: &[f64], gaussian: &[f64], to: &[f64]| apart(gaussian, to) - apart(own, to);
+    let of_reference = |part| gain(&own, &gaussian, &without(&p.draws, part));
+    let of_draws = |part| gain(&without(&own, part), &without(&gaussian, part), &p.draws);
     Ok(Of {
+        gains: [(0..PARTS).map(of_reference).collect(), (0..PARTS).map(of_draws).collect()],
         z: (said.mean - p.mean) / error,
         mean: (row.mean - p.mean) / p.sd,
         sd: row.sd / p.sd,

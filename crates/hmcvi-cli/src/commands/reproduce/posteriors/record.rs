@@ -5,7 +5,7 @@ use std::path::Path;
 
 use hmcvi::config::FitSpec;
 use hmcvi::run::Lock;
-use hmcvi_record::{Estimate, FitEvidence, ReadError, Versioned};
+use hmcvi_record::{BoundTogether, Estimate, FitEvidence, ReadError, Versioned};
 use serde::{Deserialize, Serialize};
 
 use super::against::Against;
@@ -40,6 +40,8 @@ pub(super) struct Found {
     pub(super) leapfrog_steps: usize,
     pub(super) draws: u64,
     pub(super) bound: Option<Estimate>,
+    /// The bound of several draws together.
+    pub(super) together: Option<BoundTogether>,
     pub(super) k_hat: Option<f64>,
     pub(super) evidence: Option<FitEvidence>,
     /// Of fitting alone.
@@ -56,6 +58,8 @@ pub(super) struct PublishedBound {
     pub(super) bound: f64,
     /// Whose it is.
     pub(super) by: String,
+    /// The log evidence, where it is known.
+    pub(super) log_evidence: Option<f64>,
 }
 
 /// How a bound stands to the best published one.
@@ -63,6 +67,8 @@ pub(super) struct PublishedBound {
 pub(super) enum Standing {
     /// It is at least as high.
     Reached,
+    /// That of several draws together is at least as high.
+    ReachedTogether,
     /// It is lower.
     Below,
     /// The published bound is above the log evidence of this density: it is of another one.
@@ -86,17 +92,26 @@ impl Found {
             leapfrog_steps: spec.chain.leapfrog_steps,
             draws: record.draws,
             bound: bound.map(|(mean, standard_error)| Estimate { mean, standard_error }),
+            together: record.bound_together,
             k_hat: record.k_hat,
             evidence: record.evidence.clone(),
             seconds: record.seconds,
             against: against.transpose()?,
             published: match &row.about {
-                About::Published(published) => {
-                    Some(PublishedBound { bound: published.bound, by: published.by.into() })
-                }
+                About::Published(published) => Some(PublishedBound {
+                    bound: published.bound,
+                    by: published.by.into(),
+                    log_evidence: published.log_evidence,
+                }),
                 About::Reference { .. } => None,
             },
         }))
+    }
+
+    /// The bracket of the log evidence, where that is not known without one.
+    pub(super) fn bracket(&self) -> Option<&FitEvidence> {
+        let known = self.published.as_ref().is_some_and(|published| published.log_evidence.is_some());
+        self.evidence.as_ref().filter(|_| !known)
     }
 
     /// How the bound stands to the published one, where there is one.
@@ -107,6 +122,9 @@ impl Found {
         });
         Some(match () {
             () if bound.mean >= published => Standing::Reached,
+            () if self.together.is_some_and(|together| together.mean >= published) => {
+                Standing::ReachedTogether
+            }
             () if above => Standing::OfAnother,
             () => Standing::Below,
         })

@@ -42,7 +42,7 @@ pub(super) fn all(common: &Common<'_>) -> Result<Vec<Row>, Failure> {
         let folder = common.folder.map(Path::to_path_buf);
         let data = common.folder.map(|folder| reference::data(folder, known.posterior));
         let data = data.map(|file| std::path::absolute(&file).unwrap_or(file).display().to_string());
-        let spec = FitSpec { data, check: true, ..usual(known.model, common) };
+        let spec = FitSpec { data, ..usual(known.model, common) };
         let about = About::Reference { posterior: known.posterior, folder };
         rows.push(Row::new(about, spec, common, &[])?);
     }
@@ -59,7 +59,7 @@ pub(super) fn all(common: &Common<'_>) -> Result<Vec<Row>, Failure> {
 
 fn usual(model: &str, common: &Common<'_>) -> FitSpec {
     let Common { seed, draws, .. } = *common;
-    FitSpec { model: model.into(), evidence: true, seed, draws, ..FitSpec::default() }
+    FitSpec { model: model.into(), check: true, evidence: true, seed, draws, ..FitSpec::default() }
 }
 
 impl Row {

@@ -13,6 +13,8 @@ const MOST_MEAN: f64 = 0.1;
 const MOST_SD: f64 = 0.1;
 /// Posteriors of all those with reference draws whose moments may be further off.
 const EXCUSED: usize = 2;
+/// Standard errors beyond which a difference is not by chance.
+const ERRORS: f64 = 2.0;
 /// A bracket of the log evidence may be so wide, in nats.
 const MOST_WIDTH: f64 = 0.3;
 
@@ -28,7 +30,11 @@ impl Against {
     }
 
     fn is_closer(&self) -> bool {
-        self.reference.hmcvi < self.reference.gaussian
+        self.reference.gain() > ERRORS * self.gain_error
+    }
+
+    fn is_further(&self) -> bool {
+        self.reference.gain() < -ERRORS * self.gain_error
     }
 }
 
@@ -64,26 +70,30 @@ pub(super) fn bars(records: &[Record]) -> Vec<(String, bool)> {
             100.0 * MOST_SD
         );
         all.push((text, n - moments > EXCUSED));
-        let closer = count(Against::is_closer);
-        all.push((
-            format!(
-                "HMCVI is closer to the reference draws than the Gaussian alone (1-Wasserstein) in {closer} of {n}"
-            ),
-            closer < n,
-        ));
+        let (closer, further) = (count(Against::is_closer), count(Against::is_further));
+        let text = format!(
+            "HMCVI is closer to the reference draws than the Gaussian alone (1-Wasserstein) in {closer} of {n}, further in \
+             {further}, and as close as can be told in {} (two standard errors)",
+            n - closer - further
+        );
+        all.push((text, further > 0));
     }
     let published = published(records);
     if !published.is_empty() {
         let count = |standing| published.iter().filter(|(_, _, _, other)| *other == standing).count();
         let (reached, other) = (count(Standing::Reached), count(Standing::OfAnother));
+        let together = count(Standing::ReachedTogether);
         let mut text = format!("published bounds are reached in {reached} of {}", published.len());
+        if together > 0 {
+            text += &format!("; {together} more with several draws together");
+        }
         if other > 0 {
             text += &format!("; {other} are above the log evidence, which no bound can be");
         }
         all.push((text, count(Standing::Below) > 0));
     }
     let brackets: Vec<&FitEvidence> =
-        records.iter().filter_map(|record| record.found.as_ref()?.evidence.as_ref()).collect();
+        records.iter().filter_map(|record| record.found.as_ref()?.bracket()).collect();
     if !brackets.is_empty() {
         let narrow = brackets.iter().filter(|e| e.is_bracket && width(e) <= MOST_WIDTH).count();
         all.push((
@@ -99,7 +109,7 @@ fn width(evidence: &FitEvidence) -> f64 {
 }
 
 /// Titles of the first part, and its cells.
-const COMPARED: [&str; 13] = [
+const COMPARED: [&str; 14] = [
     "posterior",
     "d",
     "NUTS: z",
@@ -109,13 +119,15 @@ const COMPARED: [&str; 13] = [
     "sd ratios",
     "W1",
     "Gaussian",
+    "closer by",
     "by chance",
     "k-hat",
     "bound",
     "seconds",
 ];
 /// Titles of the second part.
-const BOUNDS: [&str; 7] = ["posterior", "T, L", "bound", "published", "log evidence", "k-hat", "seconds"];
+const BOUNDS: [&str; 8] =
+    ["posterior", "T, L", "bound", "of 32 draws together", "published", "log evidence", "k-hat", "seconds"];
 
 fn compared_row((record, found, against): (&Record, &Found, &Against)) -> Vec<String> {
     let Distances { hmcvi, gaussian, chance } = against.reference;
@@ -130,6 +142,7 @@ fn compared_row((record, found, against): (&Record, &Found, &Against)) -> Vec<St
         format!("{:.3} to {:.3}", low.value, high.value),
         format!("{hmcvi:.4}"),
         format!("{gaussian:.4}"),
+        format!("{:.4} ± {:.4}", against.reference.gain(), against.gain_error),
         format!("{chance:.4}"),
         k_hat(found),
         pair(found.bound.as_ref()),
@@ -141,7 +154,7 @@ fn published_row(
     (record, found, published, standing): (&Record, &Found, &PublishedBound, Standing),
 ) -> Vec<String> {
     let mark = match standing {
-        Standing::Reached => "",
+        Standing::Reached | Standing::ReachedTogether => "",
         Standing::Below => " (not reached)",
         Standing::OfAnother => " (above the log evidence)",
     };
@@ -149,8 +162,9 @@ fn published_row(
         record.model.clone(),
         format!("{}, {}", found.hmc_steps, found.leapfrog_steps),
         pair(found.bound.as_ref()),
+        found.together.map_or("-".into(), |b| format!("{:.3} ± {:.3}", b.mean, b.standard_error)),
         format!("{} by {}{mark}", published.bound, published.by),
-        sides(found.evidence.as_ref()),
+        published.log_evidence.map_or_else(|| sides(found.bracket()), |exact| format!("{exact} exactly")),
         k_hat(found),
         format!("{:.0}", found.seconds),
     ]
