@@ -246,7 +246,8 @@ fn arviz_reads_the_draws() {
         return skipped(&format!("`{python}` has no numpy or no arviz (HMCVI_TEST_PYTHON names another)"));
     }
     let sandbox = Sandbox::new();
-    fit(&sandbox, &["eight-schools", "--draws", "1000", "--out", "fit"]);
+    // Draws that are chosen by their weights have equal ones, whose mean is not the bound.
+    fit(&sandbox, &["eight-schools", "--draws", "1000", "--resample=never", "--out", "fit"]);
     fit(&sandbox, &["eight-schools", "--draws", "1000", "--method", "nuts", "--out", "nuts"]);
     let output =
         Command::new(&python).args(["-c", CHECKS]).current_dir(sandbox.path()).output().expect("it starts");

@@ -24,9 +24,9 @@ const COMMANDS: [(&str, &[&str]); 9] = [
     ("sweep", &["seeds.toml", "--data", "embedded", "--out", "mine"]),
 ];
 
-/// Commands with `--out` that have a test of their own: below, where one takes minutes and the other needs a network, and
-/// in `posteriors.rs`.
-const APART: [&str; 3] = ["quickstart", "data fetch", "reproduce posteriors"];
+/// Commands with `--out` that have a test of their own: below, where two take minutes and one needs a network, and in
+/// `posteriors.rs`.
+const APART: [&str; 4] = ["quickstart", "data fetch", "reproduce families", "reproduce posteriors"];
 
 fn words(sandbox: &Sandbox, (command, arguments): (&str, &[&str])) -> Vec<String> {
     let run = sandbox.path().join("run").display().to_string();
@@ -136,19 +136,31 @@ kept_by!(
     sweep_replaces_nothing: 8
 );
 
-#[test]
-fn quickstart_looks_before_it_trains() {
-    for name in
-        ["latent-map.png", "latent-map.svg", "learning-curves.svg", "decoded-hmcvi.png", "basic/config.toml"]
-    {
+/// Runs a command that takes minutes with one file of the user's in its folder, for each of some names.
+fn looks_before_it_trains(command: &[&str], names: &[&str]) {
+    for name in names {
         let sandbox = Sandbox::new();
         let file = sandbox.path().join("mine").join(name);
         fs::create_dir_all(file.parent().expect("a folder")).expect("created");
         fs::write(&file, OWN).expect("written");
-        sandbox.fail(2, &["quickstart", "--short", "--out", "mine"]);
+        let output = sandbox.run(&[command, &["--out", "mine"]].concat());
+        assert!(matches!(output.status.code(), Some(2 | 3)), "{name}: {output:?}");
         assert_eq!(files(&sandbox.path().join("mine")), std::slice::from_ref(&file));
         assert_eq!(fs::read_to_string(&file).expect("still there"), OWN);
     }
+}
+
+#[test]
+fn quickstart_looks_before_it_trains() {
+    let names =
+        ["latent-map.png", "latent-map.svg", "learning-curves.svg", "decoded-hmcvi.png", "basic/config.toml"];
+    looks_before_it_trains(&["quickstart", "--short"], &names);
+}
+
+#[test]
+fn reproducing_families_looks_before_it_trains() {
+    let names = ["sweep.json", "report.html", "learning.svg", "learning.png", "plain/model.safetensors"];
+    looks_before_it_trains(&["reproduce", "families", "--data", "embedded"], &names);
 }
 
 #[test]

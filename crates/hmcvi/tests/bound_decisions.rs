@@ -59,7 +59,7 @@ fn expected_tail(z: f64, v: &[f64], theta: &[f64; 4]) -> f64 {
 /// The expected bound, by the trapezoidal rule over the noise.
 fn expected_bound(steps: usize, theta: &[f64; 4]) -> f64 {
     // From -6 to 6.
-    let points = if steps == 1 { 241 } else { 81 };
+    let points = if steps == 1 { 241 } else { 161 };
     let width = 12.0 / (points - 1) as f64;
     let at = |i: usize| -6.0 + i as f64 * width;
     let weight = |x: f64| width * (-0.5 * x * x - LOG_TAU_HALF).exp();
@@ -150,7 +150,7 @@ fn batches(
         let encoder = [of("encoder.0.bias", 0), of("encoder.0.bias", 1)];
         [of("log_step_size", 0), of("log_mass", 0), encoder[0], encoder[1], found["bound"][0]]
     };
-    (0..40).map(batch).collect()
+    (0..100).map(batch).collect()
 }
 
 /// Mean and standard error of every column.
