@@ -88,11 +88,12 @@ impl Tape {
             };
         }
         let address = object.as_ptr() as usize;
-        let found = self.record().known.get(&address).map(|(_, place)| *place);
+        let array = arrays::numbers(object).map_err(|error| self.unreadable(object, error))?;
+        // An array may have been changed since it was used before.
+        let found = self.record().known_as(address, &array);
         if let Some(place) = found {
             return Ok(self.at(place));
         }
-        let array = arrays::numbers(object).map_err(|error| self.unreadable(object, error))?;
         let is_scalar = array.dims.is_scalar();
         let value = self.push(Step::Known(Arc::new(array)))?;
         if !is_scalar {
@@ -172,6 +173,12 @@ impl Tape {
 }
 
 impl Record {
+    /// The step that has these numbers of an array, if it was used before.
+    fn known_as(&self, address: usize, array: &Array) -> Option<usize> {
+        let (_, place) = self.known.get(&address)?;
+        matches!(&self.steps[*place], Step::Known(before) if **before == *array).then_some(*place)
+    }
+
     fn operand(&self, place: usize) -> Operand {
         match &self.steps[place] {
             Step::Known(array) => Operand::Known(array.clone()),

@@ -272,16 +272,51 @@ impl Value {
         self.of(other)?.binary("less", self)
     }
 
-    /// The sum of all elements, or along a dimension.
-    #[pyo3(signature = (axis=None))]
-    fn sum(&self, axis: Option<isize>) -> PyResult<Value> {
+    fn __le__(&self, other: &Bound<'_, PyAny>) -> PyResult<Value> {
+        self.tape.constant(1.0)?.binary("subtract", &self.__gt__(other)?)
+    }
+
+    fn __ge__(&self, other: &Bound<'_, PyAny>) -> PyResult<Value> {
+        self.tape.constant(1.0)?.binary("subtract", &self.__lt__(other)?)
+    }
+
+    fn __eq__(&self, _other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        Err(PyTypeError::new_err(
+            "values of a model are not compared with `==` or `!=`: those of continuous variables are never equal; `<` and \
+             `>` give 1 or 0",
+        ))
+    }
+
+    fn __ne__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        self.__eq__(other)
+    }
+
+    fn __hash__(&self) -> usize {
+        self.place
+    }
+
+    /// The sum of all elements, or along a dimension; `numpy.sum` calls it with the other arguments.
+    #[pyo3(signature = (axis=None, dtype=None, out=None))]
+    fn sum(
+        &self,
+        axis: Option<isize>,
+        dtype: Option<&Bound<'_, PyAny>>,
+        out: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Value> {
+        plain("sum", dtype, out)?;
         self.along(axis, Operation::Sum, Operation::SumLast)
     }
 
     /// The mean of all elements, or along a dimension.
-    #[pyo3(signature = (axis=None))]
-    fn mean(&self, axis: Option<isize>) -> PyResult<Value> {
-        let sum = self.sum(axis)?;
+    #[pyo3(signature = (axis=None, dtype=None, out=None))]
+    fn mean(
+        &self,
+        axis: Option<isize>,
+        dtype: Option<&Bound<'_, PyAny>>,
+        out: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Value> {
+        plain("mean", dtype, out)?;
+        let sum = self.along(axis, Operation::Sum, Operation::SumLast)?;
         let count = self.dims.elements() / sum.dims.elements().max(1);
         sum.binary("divide", &self.tape.constant(count as f64)?)
     }
@@ -345,6 +380,16 @@ impl Value {
             (_, [a, b]) => a.binary(&name, b),
             _ => Err(PyTypeError::new_err(format!("`numpy.{name}` cannot take values of a model"))),
         }
+    }
+}
+
+/// Refuses what NumPy offers for arrays alone.
+fn plain(name: &str, dtype: Option<&Bound<'_, PyAny>>, out: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    match dtype.is_none() && out.is_none() {
+        true => Ok(()),
+        false => Err(PyTypeError::new_err(format!(
+            "`{name}` of values of a model takes neither `dtype` nor `out`"
+        ))),
     }
 }
 

@@ -29,7 +29,9 @@ def test_operators_are_those_of_numpy():
         by_rows = (x * b).sum(axis=1) + x @ b + b @ x.T + b[which] - b[::-1][which]
         picked = c[1] * c[0] + c[0, 1] - c.T @ b[:2]
         sums = np.exp(-(b**2)).mean() + np.log1p(abs(c)).sum(axis=0) @ np.tanh(b) + np.maximum(b, 0.1).sum()
-        return [elementwise, by_rows, picked[:, None] * b, sums, c @ x.T, c.reshape(3, -1), (b @ b) * 0.5, w @ by_rows]
+        compared = (c[0] < b) * 1.0 + 2.0 * (c[0] >= b) + np.sum(c, axis=0) + np.mean(b)
+        vectors = [compared, (b @ b) * 0.5, w @ by_rows]
+        return [elementwise, by_rows, picked[:, None] * b, sums, c @ x.T, c.reshape(3, -1), *vectors]
 
     @hmcvi.model
     def model(m):
@@ -191,6 +193,8 @@ def test_values_are_no_numbers():
         a = m.normal("a", 0, 1)
         with pytest.raises(TypeError, match="neither true nor false"):
             bool(a > 0)
+        with pytest.raises(TypeError, match="are not compared"):
+            a == 1
         with pytest.raises(TypeError, match="has no number"):
             float(a)
         with pytest.raises(TypeError, match="functions of NumPy are for arrays"):
@@ -201,6 +205,20 @@ def test_values_are_no_numbers():
     model()
     with pytest.raises(hmcvi.ModelError, match="the model function has ended"):
         kept[0] + 1
+
+
+def test_arrays_that_change_are_used_as_they_were():
+    @hmcvi.model
+    def model(m):
+        b, x = m.normal("b", 0, 1, shape=2), np.ones((3, 2))
+        m.deterministic("before", x @ b)
+        x[:, 1] = 5.0
+        m.deterministic("after", x @ b)
+
+    posterior = model()
+    values, _ = posterior._bound.evaluate(np.array([[1.0, 2.0]]))
+    found = hmcvi.tables.split(values, posterior.variables)
+    assert found["before"].tolist() == [[3.0] * 3] and found["after"].tolist() == [[11.0] * 3]
 
 
 def test_settings_are_data_too_if_they_are_numbers():
