@@ -158,13 +158,23 @@ pub(crate) struct StanProgram {
 
 #[pymethods]
 impl StanProgram {
-    /// Reads a program; the file is named in errors.
+    /// Reads a program from its text, or from a file with the files that it includes; the file is named in errors.
     #[new]
-    #[pyo3(signature = (text, file=None))]
+    #[pyo3(signature = (text="", file=None))]
     fn new(py: Python<'_>, text: &str, file: Option<String>) -> PyResult<Self> {
-        let program = py.detach(|| Program::parse(text));
-        let program = program.map_err(|error| failure::of_stan(&error, file.as_deref()))?;
+        let program = py.detach(|| file.as_deref().map_or_else(|| Program::parse(text), Program::open));
+        let program = program.map_err(|error| match (&file, error.line()) {
+            // The file cannot be read, as the error says.
+            (Some(_), None) => failure::of_data(error, None),
+            _ => failure::of_stan(&error, file.as_deref()),
+        })?;
         Ok(StanProgram { program, file })
+    }
+
+    /// The text of the program.
+    #[getter]
+    fn code(&self) -> &str {
+        self.program.text()
     }
 
     /// The program with its data. `~` keeps what Stan drops: a log evidence needs it, and draws do not depend on it.
@@ -172,6 +182,7 @@ impl StanProgram {
         let data = trace::data_of(data)?;
         let settings = Settings { constants: true, seed };
         let model = py.detach(|| self.program.model_with(&data, &settings));
+        let model = model.and_then(|model| model.check_proper().map(|()| model));
         let model = model.map_err(|error| failure::of_stan(&error, self.file.as_deref()))?;
         Ok(BoundModel::new(model.bound().clone()))
     }

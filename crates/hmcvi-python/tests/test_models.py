@@ -109,8 +109,18 @@ def test_stan_programs_that_are_wrong_have_a_place(tmp_path):
     file.write_text("parameters { real mu; } model { mu ~ normal(0, x); }")
     with pytest.raises(hmcvi.StanError, match=r"model\.stan: line 1"):
         hmcvi.stan(file)
-    with pytest.raises(hmcvi.DataError, match="cannot read none.stan"):
+    with pytest.raises(hmcvi.DataError, match="cannot read the program none.stan"):
         hmcvi.stan("none.stan")
+    with pytest.raises(hmcvi.StanError, match="`b`"):
+        hmcvi.stan("parameters { real a; real b; } model { a ~ std_normal(); }")()
+
+
+def test_stan_programs_include_files_beside_them(tmp_path):
+    (tmp_path / "prior.stan").write_text("mu ~ std_normal();")
+    file = tmp_path / "model.stan"
+    file.write_text("parameters { real mu; }\nmodel {\n#include prior.stan\n}")
+    program = hmcvi.stan(file)
+    assert "mu ~ std_normal();" in program.code and program().dimension == 1
 
 
 def wrong(body, **data):

@@ -156,11 +156,11 @@ def model(function: Callable[..., None]) -> Model:
 class StanModel:
     """A Stan program that waits for its data: call it with them."""
 
-    def __init__(self, code: str, file: str | None = None) -> None:
+    def __init__(self, code: str = "", file: str | None = None) -> None:
         self._program = _hmcvi.StanProgram(code, file)
         self.__name__ = os.path.splitext(os.path.basename(file))[0] if file else "stan"
-        #: The program.
-        self.code = code
+        #: The program, with the files that it includes.
+        self.code = self._program.code
 
     def __call__(self, *, seed: int = 1, **data: Any) -> Posterior:
         """The program with its data; `seed` is for random numbers of transformed data."""
@@ -180,13 +180,7 @@ def stan(code_or_path: str | os.PathLike[str]) -> StanModel:
     1
     """
     text = os.fspath(code_or_path)
-    if not text.endswith(".stan"):
-        return StanModel(text)
-    try:
-        with open(text, encoding="utf-8") as file:
-            return StanModel(file.read(), text)
-    except OSError as error:
-        raise DataError(f"cannot read {text}: {error.strerror}") from None
+    return StanModel(file=text) if text.endswith(".stan") else StanModel(text)
 
 
 def builtin(name: str, **data: Any) -> Posterior:

@@ -81,6 +81,11 @@ impl Program {
         Self::parse(&crate::include::read(path.as_ref())?)
     }
 
+    /// The text of the program, with those of the files that it includes.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// The model with its data, as Stan has it: `~` drops constants.
     ///
     /// # Errors
