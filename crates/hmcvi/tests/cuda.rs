@@ -1,7 +1,11 @@
 //! Compare training on a GPU with training on the processor. Where there is no card every test says so and
 //! passes, or fails if `HMCVI_REQUIRE_CUDA=1`.
 #![cfg(feature = "cuda")]
-#![allow(clippy::print_stderr)]
+#![allow(
+    clippy::print_stderr,
+    unreachable_pub,
+    reason = "tests are named for what they guard, and share files"
+)]
 
 mod common;
 #[path = "../../hmcvi-graph/tests/common/required.rs"]
