@@ -96,6 +96,8 @@ def test_a_run_goes_on_where_it_was_left(tmp_path):
 INTERRUPTED = """
 import os, signal, sys
 import hmcvi, numpy as np
+# A job in the background of a shell begins with the signal ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 counts, stopped = np.random.default_rng(1).poisson(2.0, size=(400, 6)), []
 def stop(*told):
     if not stopped and told[1] > 1500:

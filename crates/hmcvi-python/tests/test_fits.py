@@ -100,6 +100,8 @@ def test_progress_is_told_and_its_errors_come_through():
 
 INTERRUPTED = """
 import hmcvi, signal, sys, threading, os
+# A job in the background of a shell begins with the signal ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.insert(0, {here!r})
 from conftest import SCHOOLS, schools
 def stop(*told):
