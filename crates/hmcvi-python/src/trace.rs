@@ -352,7 +352,7 @@ const NAMED: [(&str, Supported); 7] = [
     ("sum-to-zero", || Support::SumToZero),
 ];
 
-/// Data of a model, by name. What is no number or array is a setting of the function, and no data.
+/// Data of a model, by name. Anything but numbers and arrays is a setting of the function.
 pub(crate) fn data_of(given: &Bound<'_, PyDict>) -> PyResult<Data> {
     let mut data = Data::new();
     for (name, object) in given {
