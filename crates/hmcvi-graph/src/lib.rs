@@ -80,7 +80,7 @@ mod shape;
 mod simplify;
 mod store;
 
-pub use cpu::{CpuOptions, Executable, Instructions, Parcel, Ranks, Run};
+pub use cpu::{CpuOptions, Executable, Instructions, Parcel, Part, Ranks, Run, Split, Times};
 pub use data::{DataSet, SparseRows};
 pub use error::{CompileError, RunError, ShapeError, SparseError};
 pub use expr::{Expr, Operand};

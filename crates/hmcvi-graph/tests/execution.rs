@@ -6,7 +6,9 @@ mod common;
 mod training;
 
 use common::{Draws, five_point};
-use hmcvi_graph::{CpuOptions, DataSet, Executable, Expr, Graph, Instructions, Program, Run, Shape, Store};
+use hmcvi_graph::{
+    CpuOptions, DataSet, Executable, Expr, Graph, Instructions, Program, Run, Shape, Split, Store,
+};
 use training::{SMALL, Trainer, model, random_store};
 
 fn on_one_thread(rows: usize) -> CpuOptions {
@@ -106,6 +108,24 @@ fn results_do_not_depend_on_the_number_of_threads() {
         let expected = train(1);
         for threads in [2, 3, 4] {
             assert!(train(threads) == expected, "{threads} threads give other bits for {rows} rows");
+        }
+    }
+}
+
+#[test]
+fn results_do_not_depend_on_whether_threads_share_rows() {
+    let program = model::training_step(SMALL);
+    for (rows, tile_rows) in [(1, 80), (2, 80), (15, 80), (16, 5), (50, 80), (81, 80), (100, 13), (257, 20)] {
+        let train = |threads, split| {
+            let options = CpuOptions { threads, split, tile_rows, ..CpuOptions::for_rows(rows) };
+            trained_bits(&program, options, rows, 2)
+        };
+        let expected = train(1, Split::Shards);
+        for threads in [2, 3, 5, 8, 16] {
+            for split in [Split::Rows, Split::Best] {
+                let found = train(threads, split);
+                assert!(found == expected, "{threads} threads ({split:?}) give other bits for {rows} rows");
+            }
         }
     }
 }

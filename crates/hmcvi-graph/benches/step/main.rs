@@ -15,13 +15,13 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
-use hmcvi_graph::{CpuOptions, DataSet, Executable, Instructions, Run, Store};
+use hmcvi_graph::{CpuOptions, DataSet, Executable, Instructions, Part, Run, Split, Store, Times};
 use hmcvi_yardstick::plain_products;
 use model::Sizes;
 
 const USAGE: &str = "\
 usage: cargo bench --bench step -- [--batch 100,500] [--hmc-steps 3] [--leapfrog-steps 4]
-  [--threads 2] [--instructions fastest|avx2] [--tile-rows N] [--rounds 7] [--peer PYTHON] [--peer-script jax_step.py] [--serve]
+  [--threads 2] [--instructions fastest|avx2] [--tile-rows N] [--split best|shards|rows] [--times] [--rounds 7] [--peer PYTHON] [--peer-script jax_step.py] [--serve]
   [--json] [--list] [--graphviz]
 with the feature cuda: [--device cuda] [--precision tf32|f32] [--row-tiles N] [--cluster N]
   [--cache FOLDER] [--jobs N] [--trace] [--cuda-source]";
@@ -32,6 +32,8 @@ struct Arguments {
     threads: usize,
     tile_rows: Option<usize>,
     instructions: Instructions,
+    split: Split,
+    times: bool,
     rounds: usize,
     peer: Option<String>,
     serve: bool,
@@ -56,6 +58,8 @@ fn parse() -> Result<Arguments, String> {
         threads: 2,
         tile_rows: None,
         instructions: Instructions::Fastest,
+        split: Split::Best,
+        times: false,
         rounds: 7,
         peer: None,
         serve: false,
@@ -91,6 +95,15 @@ fn parse() -> Result<Arguments, String> {
                     other => return Err(format!("--instructions {other}: fastest or avx2")),
                 }
             }
+            "--split" => {
+                a.split = match value()?.as_str() {
+                    "best" => Split::Best,
+                    "shards" => Split::Shards,
+                    "rows" => Split::Rows,
+                    other => return Err(format!("--split {other}: best, shards or rows")),
+                }
+            }
+            "--times" => a.times = true,
             "--rounds" => a.rounds = number(value()?)?.max(1),
             "--peer" => a.peer = Some(value()?),
             "--serve" => a.serve = true,
@@ -151,8 +164,8 @@ fn serve(arguments: &Arguments, program: &hmcvi_graph::Program) {
 }
 
 fn cpu_options(arguments: &Arguments, batch: usize) -> CpuOptions {
-    let Arguments { threads, instructions, .. } = *arguments;
-    CpuOptions { threads, instructions, ..CpuOptions::for_rows(batch) }
+    let Arguments { threads, instructions, split, .. } = *arguments;
+    CpuOptions { threads, instructions, split, ..CpuOptions::for_rows(batch) }
 }
 
 #[cfg(feature = "cuda")]
@@ -224,10 +237,29 @@ fn measure(arguments: &Arguments, program: &hmcvi_graph::Program, batch: usize) 
         ours.executable.bytes() as f64 / 1e6,
         ours.bound(),
     );
+    if arguments.times {
+        print_times(&mut ours, steps);
+    }
     for ((peer, times), r) in peers.iter().zip(&theirs).zip(&ratio) {
         let (name, us, best) = (peer.name, median(times), least(times));
         println!("  {name}: {us:.1} us per image (best {best:.1}), {r:.2} times our time");
     }
+}
+
+/// Where the time of a step goes: for each part what it took, and how long threads were at work in it.
+fn print_times(ours: &mut Ours, steps: usize) {
+    ours.executable.measure();
+    let all = ours.time(steps) * 1e6;
+    let Times { parts, busy } = ours.executable.times();
+    let us = |seconds: f64| seconds * 1e6 / steps as f64;
+    print!("  of {all:.0} us:");
+    for part in Part::ALL {
+        let times: Vec<f64> = busy.iter().map(|thread| us(thread[part as usize])).collect();
+        let mean = times.iter().sum::<f64>() / times.len() as f64;
+        let most = times.iter().copied().fold(0.0, f64::max);
+        print!(" {part:?} {:.0} (at work: mean {mean:.0}, most {most:.0});", us(parts[part as usize]));
+    }
+    println!(" other {:.0}", all - us(parts.iter().sum()));
 }
 
 fn median(values: &[f64]) -> f64 {

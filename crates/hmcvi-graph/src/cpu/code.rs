@@ -91,7 +91,8 @@ fn is_done(sink: &Sink, places: &[Place]) -> bool {
     matches!(*sink, Sink::Store(value, view) if places[value] == Place::Memory(view))
 }
 
-fn block_rows(rows: Rows, cols: usize) -> usize {
+/// Rows of a group that run together.
+pub(super) fn block_rows(rows: Rows, cols: usize) -> usize {
     let most = match rows {
         Rows::Batch => usize::MAX,
         Rows::Fixed(n) => n,

@@ -19,16 +19,19 @@ mod ranks;
 mod room;
 mod rowwise;
 mod steps;
+mod together;
 mod wide;
 
+use std::ops::Range;
 use std::sync::Arc;
 
-pub use self::options::{CpuOptions, Instructions};
+pub use self::options::{CpuOptions, Instructions, Split};
+pub use self::pool::{Part, Times};
 pub use self::ranks::{Parcel, Ranks};
 
 use self::arena::Arena;
 use self::memory::{Frame, Memory};
-use self::options::shards;
+use self::options::{Cut, shards};
 use self::pool::Pool;
 use self::prepare::{Codes, PackTask, Prepared, Wave, prepare};
 use self::room::Room;
@@ -74,6 +77,7 @@ pub struct Executable<T: Real> {
     pool: Pool,
     stages: Vec<Prepared>,
     workers: Vec<Worker<T>>,
+    tiles: Tiles<T>,
     /// What the engine's memory points to.
     constants: Vec<Vec<T>>,
     outputs: Vec<Vec<T>>,
@@ -84,6 +88,20 @@ pub struct Executable<T: Real> {
     rows: usize,
     /// Processes that share the rows.
     ranks: Option<Arc<dyn Ranks>>,
+}
+
+/// Where the tiles of all workers are.
+struct Tiles<T>(Vec<*mut T>);
+
+// SAFETY: the memory belongs to the same executable, and runs, which borrow it exclusively, are all that uses it.
+unsafe impl<T: Real> Send for Tiles<T> {}
+// SAFETY: as above.
+unsafe impl<T: Real> Sync for Tiles<T> {}
+
+impl<T> Tiles<T> {
+    fn of(&self, worker: usize) -> *mut T {
+        self.0[worker]
+    }
 }
 
 /// Hands each worker its own memory.
@@ -115,7 +133,7 @@ impl<T: Real> Executable<T> {
         let options = options.settled();
         let arch = options.instructions.arch();
         let lanes = T::lanes(arch);
-        let stages = prepare(&plan, lanes);
+        let stages = prepare(&plan, &options, lanes);
         let room = Room::new(&plan, &options, &stages, lanes);
         let worker = |_| Worker {
             tile: Arena::new(room.tile),
@@ -126,9 +144,11 @@ impl<T: Real> Executable<T> {
         };
         let pool = Pool::new(options.threads);
         let values = |c: &Arc<[f64]>| c.iter().map(|&x| T::from_f64(x)).collect::<Vec<T>>();
+        let mut workers: Vec<_> = (0..pool.workers()).map(worker).collect();
         let mut executable = Executable {
             engine: Engine { arch, lanes, memory: Memory::new(&plan) },
-            workers: (0..pool.workers()).map(worker).collect(),
+            tiles: Tiles(workers.iter_mut().map(|worker| worker.tile.as_mut_ptr()).collect()),
+            workers,
             bytes: room.values(pool.workers()) * size_of::<T>(),
             pool,
             stages,
@@ -168,6 +188,16 @@ impl<T: Real> Executable<T> {
         self.bytes
     }
 
+    /// Starts to measure where the time of runs goes, from zero.
+    pub fn measure(&mut self) {
+        self.pool.measure();
+    }
+
+    /// Where the time of runs went since [`Executable::measure`].
+    pub fn times(&self) -> Times {
+        self.pool.times()
+    }
+
     /// Value of an output after the last run, row by row.
     pub fn output(&self, name: &str) -> Option<&[T]> {
         let i = self.plan.outputs.iter().position(|o| *o.name == *name)?;
@@ -205,9 +235,15 @@ impl<T: Real> Executable<T> {
                 (Stage::Fixed { waves }, Prepared::Fixed(prepared)) => {
                     self.fixed_stage(&workers, waves, prepared);
                 }
-                (Stage::Rows(rows), Prepared::Rows { codes, packs, packed, .. }) => {
+                (Stage::Rows(rows), Prepared::Rows { codes, packs, packed, together, .. }) => {
                     self.pack(rows, packs, packed);
-                    self.row_stage(&workers, rows, codes, packed);
+                    let own = self.own_shards(self.engine.memory.shards);
+                    match (together, self.pieces_of_rows(together.as_ref(), &own)) {
+                        (Some(together), pieces @ 2..) => {
+                            self.rows_together(&workers, together, packed, &own, pieces);
+                        }
+                        _ => self.row_stage(&workers, rows, codes, packed, own),
+                    }
                     self.engine.memory.shards = self.share_sums();
                 }
                 _ => unreachable!("stages are prepared in order"),
@@ -273,7 +309,7 @@ impl<T: Real> Executable<T> {
             }
         };
         if wave.is_parallel {
-            self.pool.run(wave.tasks.len(), &run);
+            self.pool.run(Part::Fixed, wave.tasks.len(), &run);
         } else {
             (0..wave.tasks.len()).for_each(|task| run(task, 0));
         }
@@ -301,15 +337,27 @@ impl<T: Real> Executable<T> {
     /// Lays out right operands of the stage's products.
     fn pack(&self, stage: &RowStage, tasks: &[PackTask], packed: &[usize]) {
         let engine = &self.engine;
-        self.pool.run(tasks.len(), &|task, _| engine.pack(stage, &tasks[task], packed));
+        self.pool.run(Part::Pack, tasks.len(), &|task, _| engine.pack(stage, &tasks[task], packed));
     }
 
-    fn row_stage(&self, workers: &Workers<T>, stage: &RowStage, codes: &[Codes], packed: &[usize]) {
-        let (engine, targets) = (&self.engine, &self.plan.targets);
-        let (tile_rows, capacity) = (self.options.tile_rows, self.tile_capacity);
-        let (rows, shards) = (engine.memory.batch, engine.memory.shards);
-        let own = self.own_shards(shards);
-        self.pool.run(own.len(), &|task, worker| {
+    /// How the rows of this run are divided.
+    fn cut(&self) -> Cut {
+        let Memory { batch: rows, shards, .. } = self.engine.memory;
+        Cut { rows, shards, tile_rows: self.options.tile_rows }
+    }
+
+    /// Takes the rows of some shards through a stage, each shard on one thread.
+    fn row_stage(
+        &self,
+        workers: &Workers<T>,
+        stage: &RowStage,
+        codes: &[Codes],
+        packed: &[usize],
+        own: Range<usize>,
+    ) {
+        let (engine, targets, cut) = (&self.engine, &self.plan.targets, self.cut());
+        let capacity = self.tile_capacity;
+        self.pool.run(Part::Rows, own.len(), &|task, worker| {
             let shard = own.start + task;
             // SAFETY: this thread is `worker` for the duration of the task.
             let worker = unsafe { workers.get(worker) };
@@ -319,21 +367,19 @@ impl<T: Real> Executable<T> {
                 let sums = unsafe { std::slice::from_raw_parts_mut(engine.memory.target(t, shard), len) };
                 sums.fill(T::default());
             }
-            let (start, end) = (shard * rows / shards, (shard + 1) * rows / shards);
-            let tiles = (end - start).div_ceil(tile_rows);
-            let cut = |i| start + i * (end - start) / tiles;
-            for tile in 0..tiles {
+            let mut tile = 0;
+            while let Some(rows) = cut.tile(shard, tile) {
                 let frame = Frame {
                     tile: worker.tile.as_mut_ptr(),
                     tile_offsets: stage.offsets.as_ptr(),
                     tile_rows: capacity,
-                    first_row: cut(tile),
-                    first_col: 0,
+                    first_row: rows.start,
                     shard,
                     first_tile: tile == 0,
-                    first_block: true,
+                    ..Frame::fixed()
                 };
-                engine.tile(stage, codes, packed, &frame, cut(tile + 1) - cut(tile), worker);
+                engine.tile(stage, codes, packed, &frame, rows.len(), worker);
+                tile += 1;
             }
         });
     }

@@ -1,5 +1,7 @@
 //! Say how a program is to be prepared for the CPU.
 
+use std::ops::Range;
+
 use pulp::Arch;
 
 /// How a program is prepared for the CPU.
@@ -17,6 +19,20 @@ pub struct CpuOptions {
     pub shards: usize,
     /// Instructions that may be used. The results do not depend on it.
     pub instructions: Instructions,
+    /// How threads divide a batch. The results do not depend on it.
+    pub split: Split,
+}
+
+/// How threads divide a batch: all but the first are for comparisons.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Split {
+    /// What should take the least time.
+    #[default]
+    Best,
+    /// Each takes whole shards.
+    Shards,
+    /// Several share the rows of a shard where there are as many threads as shards.
+    Rows,
 }
 
 /// Instructions that a program may use on the CPU: all but the first are for comparisons.
@@ -35,7 +51,8 @@ impl CpuOptions {
     /// The usual settings for batches of up to `rows` rows.
     pub fn for_rows(rows: usize) -> Self {
         let shards = (rows / ROWS_OF_MANY_SHARDS).clamp(FEW_SHARDS, MOST_SHARDS);
-        CpuOptions { rows, threads: 0, tile_rows: 80, shards, instructions: Instructions::Fastest }
+        let (instructions, split) = (Instructions::Fastest, Split::Best);
+        CpuOptions { rows, threads: 0, tile_rows: 80, shards, instructions, split }
     }
 }
 
@@ -49,6 +66,7 @@ impl CpuOptions {
             tile_rows: self.tile_rows.max(1),
             shards: self.shards.max(1),
             instructions: self.instructions,
+            split: self.split,
         }
     }
 }
@@ -87,4 +105,30 @@ pub(super) fn shards(rows: usize, options: &CpuOptions) -> usize {
     let few = if rows >= 16 { 2 } else { 1 };
     let most = (rows / SHARD_ROWS).max(few).min(options.shards);
     1 << most.ilog2()
+}
+
+/// How the rows of a run are divided, by their number alone.
+#[derive(Clone, Copy)]
+pub(super) struct Cut {
+    pub(super) rows: usize,
+    pub(super) shards: usize,
+    pub(super) tile_rows: usize,
+}
+
+impl Cut {
+    fn rows_of(self, shard: usize) -> Range<usize> {
+        shard * self.rows / self.shards..(shard + 1) * self.rows / self.shards
+    }
+
+    /// Tiles of a shard, into which its rows are divided evenly.
+    pub(super) fn tiles(self, shard: usize) -> usize {
+        self.rows_of(shard).len().div_ceil(self.tile_rows)
+    }
+
+    /// Rows of a shard's tile, if it has so many.
+    pub(super) fn tile(self, shard: usize, tile: usize) -> Option<Range<usize>> {
+        let (rows, tiles) = (self.rows_of(shard), self.tiles(shard));
+        let cut = |tile| rows.start + tile * rows.len() / tiles;
+        (tile < tiles).then(|| cut(tile)..cut(tile + 1))
+    }
 }

@@ -2,8 +2,9 @@
 
 use std::cell::UnsafeCell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 /// How often a waiting thread looks again before it sleeps: some tens of microseconds, longer than
 /// the serial parts of a step.
@@ -12,11 +13,60 @@ const SPINS: usize = 20_000;
 /// `task(number, worker)`
 type Task<'t> = dyn Fn(usize, usize) + Sync + 't;
 
+/// Parts of a run, which threads begin and end together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Laying out right operands of products.
+    Pack,
+    /// Taking rows through a row stage, with their sums where each thread has shards of its own.
+    Rows,
+    /// Sums over rows that threads share.
+    Sums,
+    /// Fixed values, such as the update of parameters.
+    Fixed,
+}
+
+impl Part {
+    /// All of them, in the order of a run.
+    pub const ALL: [Part; PARTS] = [Part::Pack, Part::Rows, Part::Sums, Part::Fixed];
+}
+
+const PARTS: usize = 4;
+
+/// Where the time of runs went, in seconds.
+#[derive(Clone, Debug)]
+pub struct Times {
+    /// What each part took.
+    pub parts: [f64; PARTS],
+    /// How long each thread was at work in it.
+    pub busy: Vec<[f64; PARTS]>,
+}
+
+/// Nanoseconds of each part, in cache lines of their own.
+#[derive(Default)]
+#[repr(align(128))]
+struct Clock([AtomicU64; PARTS]);
+
+impl Clock {
+    fn seconds(&self) -> [f64; PARTS] {
+        self.0.each_ref().map(|nanoseconds| nanoseconds.load(Ordering::Relaxed) as f64 * 1e-9)
+    }
+
+    fn add(&self, part: usize, since: Instant) {
+        self.0[part].fetch_add(since.elapsed().as_nanos() as u64, Ordering::Relaxed);
+    }
+
+    fn reset(&self) {
+        self.0.iter().for_each(|nanoseconds| nanoseconds.store(0, Ordering::Relaxed));
+    }
+}
+
 /// A fixed set of workers; the calling thread is worker 0.
 pub(super) struct Pool {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
     spins: usize,
+    measured: bool,
 }
 
 /// Bits of [`Shared::round`] that say how many workers take part; the number of the round is above them.
@@ -33,6 +83,10 @@ struct Shared {
     busy: AtomicUsize,
     failed: AtomicBool,
     stop: AtomicBool,
+    /// The part that the round is of, where times are measured; otherwise `PARTS`.
+    part: AtomicUsize,
+    /// Of the whole and of each worker.
+    times: Vec<Clock>,
 }
 
 // SAFETY: `task` is written by `Pool::run` alone, while no worker is in a round, and read by workers between the start of
@@ -50,6 +104,8 @@ impl Pool {
             busy: AtomicUsize::new(0),
             failed: AtomicBool::new(false),
             stop: AtomicBool::new(false),
+            part: AtomicUsize::new(PARTS),
+            times: (0..=threads.clamp(1, MOST)).map(|_| Clock::default()).collect(),
         });
         // Spinning only helps while every worker has a core of its own.
         let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
@@ -59,20 +115,42 @@ impl Pool {
             std::thread::spawn(move || shared.work(worker, spins))
         };
         let threads = (1..threads.min(MOST)).map(spawn).collect();
-        Pool { shared, threads, spins }
+        Pool { shared, threads, spins, measured: false }
     }
 
     pub(super) fn workers(&self) -> usize {
         self.threads.len() + 1
     }
 
+    /// Starts to measure times, from zero.
+    pub(super) fn measure(&mut self) {
+        self.measured = true;
+        self.shared.times.iter().for_each(Clock::reset);
+    }
+
+    pub(super) fn times(&self) -> Times {
+        let [parts, busy @ ..] = &self.shared.times[..] else { unreachable!("there is at least one worker") };
+        Times { parts: parts.seconds(), busy: busy.iter().map(Clock::seconds).collect() }
+    }
+
+    /// Runs tasks as [`Pool::round`] does, with its times measured where that is wanted.
+    pub(super) fn run(&self, part: Part, count: usize, task: &Task<'_>) {
+        if !self.measured {
+            return self.round(count, task);
+        }
+        let start = Instant::now();
+        self.shared.part.store(part as usize, Ordering::Relaxed);
+        self.round(count, task);
+        self.shared.times[0].add(part as usize, start);
+    }
+
     /// Runs `task(0..count)`, each number once, on as many workers as there are tasks for; returns when all are done.
     /// Only runs of the program call this, of which there is one at a time.
-    pub(super) fn run(&self, count: usize, task: &Task<'_>) {
+    fn round(&self, count: usize, task: &Task<'_>) {
         let others = self.threads.len().min(count.saturating_sub(1));
         if others == 0 {
-            (0..count).for_each(|number| task(number, 0));
-            return;
+            self.shared.next.store(0, Ordering::Relaxed);
+            return self.shared.take(task, count, 0);
         }
         let shared = &*self.shared;
         // SAFETY: only the lifetime changes; this function returns after every worker has left.
@@ -106,13 +184,19 @@ impl Pool {
 }
 
 impl Shared {
+    /// Runs tasks until none is left, and notes how long that took if times are measured.
     fn take(&self, task: &Task<'_>, count: usize, worker: usize) {
+        let part = self.part.load(Ordering::Relaxed);
+        let start = (part < PARTS).then(Instant::now);
         loop {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             if number >= count {
-                return;
+                break;
             }
             task(number, worker);
+        }
+        if let Some(start) = start {
+            self.times[worker + 1].add(part, start);
         }
     }
 
@@ -173,7 +257,7 @@ impl Drop for Pool {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use super::Pool;
+    use super::{Part, Pool};
 
     /// Rounds of all sizes, also right after each other and on more threads than there are cores.
     #[test]
@@ -183,7 +267,7 @@ mod tests {
             for round in 0..2000 {
                 let count = round % 11;
                 let runs: Vec<AtomicUsize> = (0..count).map(|_| AtomicUsize::new(0)).collect();
-                pool.run(count, &|number, worker| {
+                pool.run(Part::Rows, count, &|number, worker| {
                     assert!(worker < threads.min(count));
                     runs[number].fetch_add(1, Ordering::Relaxed);
                 });
@@ -195,10 +279,10 @@ mod tests {
     #[test]
     fn a_round_after_a_panic_runs_all_tasks() {
         let pool = Pool::new(3);
-        let all_panic = || pool.run(6, &|_, _| panic!("on purpose"));
+        let all_panic = || pool.run(Part::Rows, 6, &|_, _| panic!("on purpose"));
         assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(all_panic)).is_err());
         let done = AtomicUsize::new(0);
-        pool.run(6, &|_, _| {
+        pool.run(Part::Rows, 6, &|_, _| {
             done.fetch_add(1, Ordering::Relaxed);
         });
         assert_eq!(done.into_inner(), 6);

@@ -5,8 +5,10 @@ use std::ops::Range;
 
 use super::code::Code;
 use super::matmul;
+use super::options::{CpuOptions, Split};
+use super::together::Together;
 use crate::op::Transpose;
-use crate::plan::{Base, Pack, Plan, Stage, Step, View, WideStep};
+use crate::plan::{Base, Pack, Plan, RowStage, Stage, Step, View, WideStep};
 use crate::shape::Rows;
 
 /// A stage with its groups prepared and its parallel work cut into tasks.
@@ -18,6 +20,8 @@ pub(super) enum Prepared {
         once: Vec<PackTask>,
         packed: Vec<usize>,
         packed_len: usize,
+        /// Where there may be more threads than shards.
+        together: Option<Together>,
     },
 }
 
@@ -77,47 +81,45 @@ impl Prepared {
     pub(super) fn codes(&self) -> Box<dyn Iterator<Item = &Code> + '_> {
         match self {
             Prepared::Fixed(waves) => Box::new(waves.iter().flat_map(|w| w.codes.iter().flatten())),
-            Prepared::Rows { codes, .. } => Box::new(codes.iter().flatten().flatten()),
+            Prepared::Rows { codes, together, .. } => {
+                let shared = together.iter().flat_map(|together| &together.codes);
+                Box::new(codes.iter().chain(shared).flatten().flatten())
+            }
         }
     }
 }
 
-impl Stage {
-    pub(super) fn width(&self) -> usize {
-        match self {
-            Stage::Rows(rows) => rows.width,
+impl Prepared {
+    /// Columns of a tile.
+    pub(super) fn width(&self, stage: &Stage) -> usize {
+        let together = match self {
+            Prepared::Rows { together: Some(together), .. } => together.stage.width,
+            _ => 0,
+        };
+        match stage {
+            Stage::Rows(rows) => rows.width.max(together),
             Stage::Fixed { .. } => 0,
         }
     }
 }
 
 /// Prepares what is done once, and then all stages.
-pub(super) fn prepare(plan: &Plan, lanes: usize) -> Vec<Prepared> {
+pub(super) fn prepare(plan: &Plan, options: &CpuOptions, lanes: usize) -> Vec<Prepared> {
     let constants = PackedConstants::new(plan, lanes);
-    let stages = plan.stages.iter().map(|stage| prepare_stage(plan, stage, &constants, lanes));
+    let stages = plan.stages.iter().map(|stage| prepare_stage(plan, stage, &constants, options, lanes));
     std::iter::once(prepare_waves(plan, &plan.once)).chain(stages).collect()
 }
 
-fn prepare_stage(plan: &Plan, stage: &Stage, constants: &PackedConstants, lanes: usize) -> Prepared {
+fn prepare_stage(
+    plan: &Plan,
+    stage: &Stage,
+    constants: &PackedConstants,
+    options: &CpuOptions,
+    lanes: usize,
+) -> Prepared {
     match stage {
         Stage::Fixed { waves } => prepare_waves(plan, waves),
         Stage::Rows(rows) => {
-            let address = |view: View| match view.base {
-                Base::Tile(i) => (0, rows.offsets[i]),
-                Base::Output(i) => (1 + i, 0),
-                _ => (usize::MAX, 0),
-            };
-            let block = |steps: &[WideStep]| {
-                steps.iter().find_map(|step| match step {
-                    WideStep::Group(group) => Some(Code::new(group, &address)),
-                    _ => None,
-                })
-            };
-            let codes = rows.steps.iter().map(|step| match step {
-                Step::Wide(wide) => wide.parts().map(block),
-                step => [code(step, &address), None],
-            });
-            let codes = codes.collect();
             let (mut packed, mut packed_len) = (Vec::new(), constants.len);
             let (mut packs, mut once) = (Vec::new(), Vec::new());
             for (i, pack) in rows.packs.iter().enumerate() {
@@ -130,9 +132,32 @@ fn prepare_stage(plan: &Plan, stage: &Stage, constants: &PackedConstants, lanes:
                 let starts = (0..pack.cols).step_by(cols);
                 tasks.extend(starts.map(|c| PackTask { pack: i, cols: c..(c + cols).min(pack.cols) }));
             }
-            Prepared::Rows { codes, packs, once, packed, packed_len }
+            // Two threads have two shards, unless there are hardly any rows.
+            let together = (options.threads > 2 || options.split == Split::Rows)
+                .then(|| Together::new(plan, rows, options.threads, codes_of));
+            Prepared::Rows { codes: codes_of(rows), packs, once, packed, packed_len, together }
         }
     }
+}
+
+/// The groups of all steps of a row stage as code.
+fn codes_of(rows: &RowStage) -> Vec<Codes> {
+    let address = |view: View| match view.base {
+        Base::Tile(i) => (0, rows.offsets[i]),
+        Base::Output(i) => (1 + i, 0),
+        _ => (usize::MAX, 0),
+    };
+    let block = |steps: &[WideStep]| {
+        steps.iter().find_map(|step| match step {
+            WideStep::Group(group) => Some(Code::new(group, &address)),
+            _ => None,
+        })
+    };
+    let codes = rows.steps.iter().map(|step| match step {
+        Step::Wide(wide) => wide.parts().map(block),
+        step => [code(step, &address), None],
+    });
+    codes.collect()
 }
 
 fn prepare_waves(plan: &Plan, waves: &[Vec<Step>]) -> Prepared {

@@ -3,6 +3,7 @@
 use super::code::Code;
 use super::options::{CpuOptions, shards};
 use super::prepare::{Prepared, prepare, sums_scratch};
+use super::together::most_pieces;
 use crate::plan::{Named, Plan, Program, Stage, Step};
 use crate::real::Real;
 use crate::shape::Rows;
@@ -36,7 +37,13 @@ impl Room {
         };
         let steps = || of_stages().chain(plan.once.iter().flatten());
         let terms = steps().map(|s| if let Step::Accumulate { terms, .. } = s { terms.len() } else { 1 });
-        let width = plan.stages.iter().map(Stage::width).max().unwrap_or(0);
+        let width = plan
+            .stages
+            .iter()
+            .zip(&stages[1..])
+            .map(|(stage, prepared)| prepared.width(stage))
+            .max()
+            .unwrap_or(0);
         let packed = stages.iter().map(|s| match s {
             Prepared::Rows { packed_len, .. } => *packed_len,
             Prepared::Fixed(_) => 0,
@@ -50,7 +57,7 @@ impl Room {
             scratch: most(&|code| code.scratch(options.tile_rows.min(options.rows))),
             sums: steps().map(|step| sums_scratch(step, lanes)).max().unwrap_or(0),
             pointers: most(&Code::values),
-            terms: terms.max().unwrap_or(1),
+            terms: terms.max().unwrap_or(1) * most_pieces(options.threads),
             fixed: plan.fixed_len,
             accumulators: plan.accumulator_len * shards(options.rows, options),
             packed: packed.max().unwrap_or(0),
@@ -69,7 +76,7 @@ impl Program {
     /// Bytes of working memory that [`Program::on_cpu`] takes with these settings.
     pub fn cpu_bytes<T: Real>(&self, options: CpuOptions) -> usize {
         let (options, lanes) = (options.settled(), T::lanes(options.instructions.arch()));
-        let stages = prepare(&self.plan, lanes);
+        let stages = prepare(&self.plan, &options, lanes);
         Room::new(&self.plan, &options, &stages, lanes).values(options.threads) * size_of::<T>()
     }
 }

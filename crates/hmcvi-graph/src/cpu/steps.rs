@@ -87,6 +87,7 @@ impl<T: Real> Engine<T> {
                     // SAFETY: the views have `rows` rows in this tile.
                     let at = |view: View| unsafe { self.memory.row(frame, view, 0) }.cast_const();
                     worker.terms.extend(terms.iter().map(|t| SumTerm {
+                        rows,
                         a: at(t.a),
                         a_stride: t.a.stride,
                         b: at(t.b),
@@ -99,10 +100,10 @@ impl<T: Real> Engine<T> {
                         self.arch,
                         Accumulate {
                             terms: &worker.terms,
-                            depth: rows,
                             rows: into.rows,
                             cols: *cols,
                             c,
+                            c_stride: *cols,
                             add: !(into.first && frame.first_tile),
                             scratch: worker.sums.as_mut_ptr(),
                         },
@@ -137,11 +138,18 @@ impl<T: Real> Engine<T> {
             let (left, right) = (self.memory.first(frame, a), self.memory.first(frame, b));
             let (c, scratch) = (self.memory.first(frame, *out), worker.sums.as_mut_ptr());
             if *transpose == Transpose::Left {
-                let term =
-                    SumTerm { a: left, a_stride: a.stride, b: right, b_stride: b.stride, negative: false };
+                let term = SumTerm {
+                    rows: a_size[0],
+                    a: left,
+                    a_stride: a.stride,
+                    b: right,
+                    b_stride: b.stride,
+                    negative: false,
+                };
                 let terms = &[term];
-                let (depth, rows, cols) = (a_size[0], a_size[1], b_size[1]);
-                T::run_accumulate(self.arch, Accumulate { terms, depth, rows, cols, c, add: false, scratch });
+                let (rows, cols) = (a_size[1], b_size[1]);
+                let (c_stride, add) = (cols, false);
+                T::run_accumulate(self.arch, Accumulate { terms, rows, cols, c, c_stride, add, scratch });
                 return;
             }
             let transposed = *transpose == Transpose::Right;

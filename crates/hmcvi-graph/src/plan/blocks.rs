@@ -14,6 +14,7 @@ use crate::shape::Shape;
 const BLOCK: usize = 256;
 
 /// Values of many columns, computed for one block of columns after the other, and sums over all of them.
+#[derive(Clone)]
 pub(crate) struct Wide {
     pub(crate) cols: usize,
     /// Columns of a block.
@@ -28,6 +29,7 @@ pub(crate) struct Wide {
 
 /// A step for a block of columns. Views of blocks have a column for each of its columns; rows and lists of columns are
 /// those of all columns and are read from the block's first one on.
+#[derive(Clone)]
 pub(crate) enum WideStep {
     /// `out = a · pack`, of the block's columns of the pack.
     Spread {

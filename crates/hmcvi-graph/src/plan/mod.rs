@@ -16,12 +16,14 @@ mod listing;
 mod order;
 mod program;
 mod stages;
+mod sums_last;
 mod wide;
 
 pub use listing::{BatchProduct, Cost};
 pub use program::{Program, ProgramBuilder};
 
 pub(crate) use blocks::{Wide, WideStep};
+pub(crate) use sums_last::SumsLast;
 
 use std::sync::Arc;
 
@@ -116,12 +118,12 @@ pub(crate) struct RowStage {
     /// Place of every tile buffer in columns, and columns in all.
     pub(crate) offsets: Vec<usize>,
     pub(crate) width: usize,
-    /// Columns of every tile buffer, for devices that place them otherwise.
-    #[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "the CPU uses the places above"))]
+    /// Columns of every tile buffer, for those who place them otherwise.
     pub(crate) buffers: Vec<usize>,
 }
 
 /// A right operand of row-stage products, laid out once for all tiles.
+#[derive(Clone)]
 pub(crate) struct Pack {
     pub(crate) view: View,
     /// Read as its transpose.
@@ -152,6 +154,7 @@ pub(crate) struct View {
     pub(crate) stride: usize,
 }
 
+#[derive(Clone)]
 pub(crate) enum Step {
     Group(Group),
     /// `out = a · pack`, rows of a tile.
@@ -179,6 +182,7 @@ pub(crate) enum Step {
 
 /// A function of whole rows: its arguments and its result, each with its columns. Rows of an argument with stride 0 are
 /// all the same.
+#[derive(Clone)]
 pub(crate) struct Rowwise {
     pub(crate) op: RowOp,
     pub(crate) rows: Rows,
@@ -205,6 +209,7 @@ pub(crate) struct Term {
 }
 
 /// Element-wise instructions over one shape, run together block by block.
+#[derive(Clone)]
 pub(crate) struct Group {
     pub(crate) shape: Shape,
     /// Values `0..sources.len()`.

@@ -15,9 +15,10 @@ const SUM_ROWS: usize = 240;
 /// Values that [`Accumulate`] needs for packing its operands.
 pub(in crate::cpu) const SCRATCH: usize = SUM_DEPTH * (SUM_ROWS + 64);
 
-/// One product of a sum over rows.
+/// One product of a sum over rows, or some rows of it.
 #[derive(Clone, Copy)]
 pub(in crate::cpu) struct SumTerm<T> {
+    pub(in crate::cpu) rows: usize,
     pub(in crate::cpu) a: *const T,
     pub(in crate::cpu) a_stride: usize,
     pub(in crate::cpu) b: *const T,
@@ -25,13 +26,13 @@ pub(in crate::cpu) struct SumTerm<T> {
     pub(in crate::cpu) negative: bool,
 }
 
-/// `c (+)= Σ ± aᵀb` over `depth` rows of each term; `c` is `[rows, cols]` without gaps.
+/// `c (+)= Σ ± aᵀb` over the rows of all terms, into `[rows, cols]`.
 pub struct Accumulate<'t, T> {
     pub(in crate::cpu) terms: &'t [SumTerm<T>],
-    pub(in crate::cpu) depth: usize,
     pub(in crate::cpu) rows: usize,
     pub(in crate::cpu) cols: usize,
     pub(in crate::cpu) c: *mut T,
+    pub(in crate::cpu) c_stride: usize,
     pub(in crate::cpu) add: bool,
     /// Room for [`SCRATCH`] values.
     pub(in crate::cpu) scratch: *mut T,
@@ -61,11 +62,15 @@ impl<T: Real> Accumulate<'_, T> {
     /// of it that they are.
     #[inline(always)]
     fn each_row(&self, rows: &Range<usize>, mut each: impl FnMut(usize, &SumTerm<T>, usize)) {
-        let (mut term, mut row) = (rows.start / self.depth, rows.start % self.depth);
+        let (mut term, mut row) = (0, rows.start);
+        while row >= self.terms[term].rows {
+            row -= self.terms[term].rows;
+            term += 1;
+        }
         for p in 0..rows.len() {
             each(p, &self.terms[term], row);
             row += 1;
-            if row == self.depth {
+            if row == self.terms[term].rows {
                 (term, row) = (term + 1, 0);
             }
         }
@@ -132,8 +137,8 @@ impl<T: Real> Accumulate<'_, T> {
                 }
                 for row in (0..rows).step_by(height) {
                     let results = Results {
-                        at: self.c.add((top + row) * self.cols + col),
-                        stride: self.cols,
+                        at: self.c.add((top + row) * self.c_stride + col),
+                        stride: self.c_stride,
                         width: width.min(self.cols - col),
                         add: self.add || data.start > 0,
                     };
@@ -152,7 +157,7 @@ impl<T: Real> WithSimd for Accumulate<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let total = self.terms.len() * self.depth;
+        let total: usize = self.terms.iter().map(|term| term.rows).sum();
         let chunk = total.div_ceil(total.div_ceil(SUM_DEPTH));
         for top in (0..self.rows).step_by(SUM_ROWS) {
             for start in (0..total).step_by(chunk) {
