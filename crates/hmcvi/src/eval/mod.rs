@@ -19,6 +19,7 @@ mod quadrature;
 mod reverse;
 mod smoothing;
 mod statistics;
+mod wasserstein;
 mod weights;
 
 pub use annealing::{Annealer, AnnealingOptions, AnnealingSchedule, AnnealingStart};
@@ -31,13 +32,12 @@ pub use evaluate::{
     evaluate_problem, finite_estimate,
 };
 pub use importance::{ImportanceSampler, Proposal};
-pub use posterior::{
-    Distance, PosteriorOptions, PosteriorSampler, Reference, wasserstein, wasserstein_by_chance,
-};
+pub use posterior::{Distance, PosteriorOptions, PosteriorSampler, Reference};
 pub use quadrature::{Integral, Quadrature, QuadratureOptions};
 pub use reverse::{ReverseFit, ReverseFitter};
 pub use smoothing::{Reliability, SmoothedWeights, k_hat_limit};
 pub use statistics::estimate;
+pub use wasserstein::{wasserstein, wasserstein_by_chance, wasserstein_of_weights};
 pub(crate) use weights::log_mean_error;
 pub use weights::{WeightSummary, Weights, log_mean_exp};
 

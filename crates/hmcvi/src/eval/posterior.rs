@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::EvalError;
 use super::annealing::{Annealer, AnnealingOptions, Walkers, Watch};
+use super::wasserstein::wasserstein;
 use crate::device::Device;
 use crate::hmc::DualAveraging;
 use crate::hmc::diagnostics::summary;
@@ -275,60 +276,11 @@ impl Moments {
     }
 }
 
-/// 1-Wasserstein distance of two samples: the area between their distribution functions.
-pub fn wasserstein(mut a: Vec<f64>, mut b: Vec<f64>) -> f64 {
-    a.sort_by(f64::total_cmp);
-    b.sort_by(f64::total_cmp);
-    let mut all: Vec<f64> = a.iter().chain(&b).copied().collect();
-    all.sort_by(f64::total_cmp);
-    let (mut i, mut j, mut area) = (0, 0, 0.0);
-    for pair in all.windows(2) {
-        while i < a.len() && a[i] <= pair[0] {
-            i += 1;
-        }
-        while j < b.len() && b[j] <= pair[0] {
-            j += 1;
-        }
-        area += (i as f64 / a.len() as f64 - j as f64 / b.len() as f64).abs() * (pair[1] - pair[0]);
-    }
-    area
-}
-
-/// The mean 1-Wasserstein distance of samples of one distribution, times the square root of their size:
-/// `√(2/π) ∫ √(F (1 - F)) dx`, the mean of the limiting Brownian bridge. Draws stand for the distribution.
-pub fn wasserstein_by_chance(draws: &[f64]) -> f64 {
-    let mut sorted = draws.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let n = sorted.len() as f64;
-    let part = |(i, pair): (usize, &[f64])| {
-        let below = (i + 1) as f64 / n;
-        (below * (1.0 - below)).sqrt() * (pair[1] - pair[0])
-    };
-    std::f64::consts::FRAC_2_PI.sqrt() * sorted.windows(2).enumerate().map(part).sum::<f64>()
-}
-
 #[cfg(test)]
 mod tests {
     use hmcvi_graph::random::normal;
 
     use super::*;
-
-    #[test]
-    fn chance_is_that_of_a_uniform_distribution() {
-        // √(2/π) ∫ √(x (1 - x)) dx = √(2/π) π/8
-        let x: Vec<f64> = (0..10_000).map(|i| f64::from(i) / 10_000.0).collect();
-        let expected = std::f64::consts::FRAC_2_PI.sqrt() * std::f64::consts::PI / 8.0;
-        assert!((wasserstein_by_chance(&x) - expected).abs() < 1e-3, "{}", wasserstein_by_chance(&x));
-    }
-
-    #[test]
-    fn a_shift_has_its_length_as_wasserstein_distance() {
-        let a = vec![0.0, 1.0, 5.0];
-        let b = a.iter().map(|x| x + 0.75).collect();
-        assert!((wasserstein(a.clone(), b) - 0.75).abs() < 1e-12);
-        // One point against two: half of the mass moves by 2.
-        assert!((wasserstein(vec![0.0], vec![0.0, 2.0]) - 1.0).abs() < 1e-12);
-    }
 
     #[test]
     fn the_divergence_of_gaussians_is_the_textbook_one() {

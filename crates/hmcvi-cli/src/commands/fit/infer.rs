@@ -1,6 +1,6 @@
 //! Find out about a posterior by the method that was asked for.
 
-use hmcvi::bayes::fit::{FullGaussian, Learning, Stopped};
+use hmcvi::bayes::fit::{Learning, Stopped};
 use hmcvi::bayes::{Bound, Draws, FitError, Fitted};
 use hmcvi::config::{FitSpec, Resample};
 use hmcvi_nuts::{Nuts, Sampled, Start};
@@ -40,7 +40,8 @@ fn fit(context: &Context, spec: &FitSpec, bound: &Bound) -> Result<Outcome, Fail
     let shown = chosen.as_ref().unwrap_or(&draws);
     // What is shown beside draws that are no more those of the Gaussian.
     let apart = spec.method == FitMethod::Hmcvi || chosen.is_some();
-    let gaussian = apart.then(|| of_gaussian(bound, &fitted.gaussian(), spec)).transpose()?;
+    let of_gaussian = || table(bound, &fitted.gaussian_draws(spec.draws, spec.seed)?);
+    let gaussian = apart.then(of_gaussian).transpose()?;
     let goes_on = || !context.interrupt.requested();
     let checked = match spec.check && goes_on() {
         true => evidence::check(context, spec, &fitted, shown)?,
@@ -106,21 +107,6 @@ fn table(bound: &Bound, draws: &Draws) -> Result<DrawTable, FitError> {
     Ok(DrawTable { columns: columns(&FIT, draws.names()), values: all.flat_map(row).collect() })
 }
 
-/// Draws of the Gaussian that the chain begins with.
-fn of_gaussian(bound: &Bound, gaussian: &FullGaussian, spec: &FitSpec) -> Result<DrawTable, FitError> {
-    let (z, densities) = gaussian.draws(spec.draws, spec.seed, GAUSSIAN_STEP);
-    let found = bound.evaluate(&z)?;
-    let names = bound.element_names();
-    let rows = found.values.chunks_exact(names.len());
-    let rows = rows.zip(found.log_density.iter().zip(&densities));
-    let row = |(row, (p, q)): (&[f64], (&f64, &f64))| {
-        [*p, p - q].into_iter().chain(row.iter().copied()).collect::<Vec<_>>()
-    };
-    Ok(DrawTable { columns: columns(&FIT, &names), values: rows.flat_map(row).collect() })
-}
-
-/// Step of these draws, apart from those that a fit makes.
-const GAUSSIAN_STEP: u64 = u64::MAX;
 /// What is said of each draw of a fit, and of each draw of NUTS.
 const FIT: [&str; 2] = ["lp__", "log_weight__"];
 const NUTS: [&str; 6] = ["lp__", "stepsize__", "treedepth__", "n_leapfrog__", "divergent__", "energy__"];

@@ -48,6 +48,8 @@ pub struct Fitted {
 const ROWS: usize = 256;
 /// Stream of seeds of draws, apart from those of training.
 const DRAWS: u64 = 0x6472_6177;
+/// Step of draws of the Gaussian alone, apart from those that a fit makes.
+const GAUSSIAN_STEP: u64 = u64::MAX;
 
 impl Fitted {
     /// The model.
@@ -83,6 +85,19 @@ impl Fitted {
     /// The Gaussian near the posterior that everything began with, in real numbers.
     pub fn gaussian(&self) -> FullGaussian {
         self.alone.clone()
+    }
+
+    /// Independent draws of that Gaussian with their log weights. Other seeds give other draws.
+    ///
+    /// # Errors
+    /// If the density cannot be evaluated.
+    pub fn gaussian_draws(&self, count: usize, seed: u64) -> Result<Draws, FitError> {
+        let (z, densities) = self.alone.draws(count, seed, GAUSSIAN_STEP);
+        let found = self.bound.evaluate(&z)?;
+        let weights = found.log_density.iter().zip(&densities).map(|(p, q)| p - q).collect::<Vec<f64>>();
+        let mut draws = Draws::new(self.bound.values(), self.bound.dimension());
+        draws.add(&found.values, &z, &weights, &vec![0.0; count], count);
+        Ok(draws)
     }
 
     /// Independent draws with their log weights. Other seeds give other draws.

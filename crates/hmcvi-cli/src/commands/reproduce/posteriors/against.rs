@@ -26,13 +26,6 @@ pub(super) struct Distances {
     pub(super) chance: f64,
 }
 
-impl Distances {
-    /// By how much the fit is closer than its Gaussian.
-    pub(super) fn gain(&self) -> f64 {
-        self.gaussian - self.hmcvi
-    }
-}
-
 /// How far draws are from the reference.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Against {

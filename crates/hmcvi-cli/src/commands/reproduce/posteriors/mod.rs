@@ -2,6 +2,7 @@
 //! published bounds on log evidences. A folder of fits is all the state there is.
 
 mod against;
+mod apart;
 mod known;
 mod record;
 mod reference;

@@ -9,6 +9,7 @@ use hmcvi_record::{BoundTogether, Estimate, FitEvidence, ReadError, Versioned};
 use serde::{Deserialize, Serialize};
 
 use super::against::Against;
+use super::apart::Apart;
 use super::row::{About, Row};
 use crate::failure::Failure;
 use crate::output::Outputs;
@@ -46,8 +47,14 @@ pub(super) struct Found {
     pub(super) evidence: Option<FitEvidence>,
     /// Of fitting alone.
     pub(super) seconds: f64,
+    /// Seconds since 1970 when it began, which tells it from others.
+    #[serde(default)]
+    pub(super) started: u64,
     /// How far it is from reference draws, where there are any.
     pub(super) against: Option<Against>,
+    /// How far it is from the posterior, where there are reference draws.
+    #[serde(default)]
+    pub(super) apart: Option<Apart>,
     /// The best published bound, where there is one.
     pub(super) published: Option<PublishedBound>,
 }
@@ -79,11 +86,19 @@ pub(super) enum Standing {
 const ERRORS: f64 = 3.0;
 
 impl Found {
-    /// What a fit found, held against what is known of the posterior.
-    pub(super) fn of(row: &Row) -> Result<Option<Self>, Failure> {
+    /// What a fit found, held against what is known of the posterior; what is known of that fit already is not found again.
+    pub(super) fn of(row: &Row, before: Option<&Found>) -> Result<Option<Self>, Failure> {
+        let same = |before: &&Found| {
+            row.started() == Some(before.started) && before.against.is_some() == before.apart.is_some()
+        };
+        if let Some(before) = before.filter(same) {
+            return Ok(Some(before.clone()));
+        }
         let Some(fit) = row.fit()? else { return Ok(None) };
         let (record, spec) = (&fit.record, &row.spec);
-        let against = row.reference()?.map(|reference| super::against::against(&fit, &reference));
+        let reference = row.reference()?;
+        let against = reference.as_ref().map(|reference| super::against::against(&fit, reference));
+        let apart = reference.as_ref().map(|reference| super::apart::apart(row, &fit, reference));
         let bound = record.bound.zip(record.bound_standard_error);
         Ok(Some(Found {
             dimension: record.dimension,
@@ -96,7 +111,9 @@ impl Found {
             k_hat: record.k_hat,
             evidence: record.evidence.clone(),
             seconds: record.seconds,
+            started: record.started,
             against: against.transpose()?,
+            apart: apart.transpose()?,
             published: match &row.about {
                 About::Published(published) => Some(PublishedBound {
                     bound: published.bound,
@@ -199,8 +216,9 @@ pub(super) fn collect(rows: &[&Row], all: &[Row], out: &Path) -> Result<Vec<Reco
     for row in all {
         let before = known.iter().find(|record| record.name == row.name());
         let asked = rows.iter().find(|asked| asked.name() == row.name());
-        let fresh = asked.map(|row| Found::of(row)).transpose()?.flatten();
-        let found = fresh.or_else(|| before.and_then(|record| record.found.clone()));
+        let before = before.and_then(|record| record.found.as_ref());
+        let fresh = asked.map(|row| Found::of(row, before)).transpose()?.flatten();
+        let found = fresh.or_else(|| before.cloned());
         records.push(Record { name: row.name().into(), model: row.spec.model.clone(), found });
     }
     if out.is_dir() {

@@ -102,12 +102,14 @@ impl Row {
 
     /// Whether its fit is there, with these settings and complete.
     pub(super) fn is_done(&self) -> bool {
-        let whole = |directory: &FitDirectory| {
-            let record = directory.record().ok().flatten();
-            record.is_some_and(|record| record.finished)
-                && directory.spec().is_ok_and(|spec| spec == self.spec)
-        };
-        FitDirectory::open(&self.path).is_ok_and(|directory| whole(&directory))
+        self.started().is_some()
+    }
+
+    /// When its fit began, in seconds since 1970, where that is there with these settings and complete.
+    pub(super) fn started(&self) -> Option<u64> {
+        let directory = FitDirectory::open(&self.path).ok()?;
+        let record = directory.record().ok().flatten().filter(|record| record.finished)?;
+        directory.spec().is_ok_and(|spec| spec == self.spec).then_some(record.started)
     }
 
     /// Its fit, if that is done.

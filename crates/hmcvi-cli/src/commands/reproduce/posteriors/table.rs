@@ -3,7 +3,8 @@
 use hmcvi_record::{Estimate, FitEvidence};
 use hmcvi_report::{Align, Table};
 
-use super::against::{Against, Distances, Worst};
+use super::against::{Against, Worst};
+use super::apart::Apart;
 use super::record::{Found, PublishedBound, Record, Standing};
 
 /// A mean by NUTS agrees with the reference if it is fewer standard errors away.
@@ -28,13 +29,20 @@ impl Against {
         let sd = |worst: &Worst| (worst.value - 1.0).abs() <= MOST_SD;
         self.mean.value.abs() <= MOST_MEAN && sd(low) && sd(high)
     }
+}
+
+impl Apart {
+    /// Whether what weights say is what NUTS says.
+    fn is_confirmed(&self) -> bool {
+        self.weights.value.abs() < MOST_Z
+    }
 
     fn is_closer(&self) -> bool {
-        self.reference.gain() > ERRORS * self.gain_error
+        self.is_confirmed() && self.gain.mean > ERRORS * self.gain.standard_error
     }
 
     fn is_further(&self) -> bool {
-        self.reference.gain() < -ERRORS * self.gain_error
+        self.is_confirmed() && self.gain.mean < -ERRORS * self.gain.standard_error
     }
 }
 
@@ -70,13 +78,18 @@ pub(super) fn bars(records: &[Record]) -> Vec<(String, bool)> {
             100.0 * MOST_SD
         );
         all.push((text, n - moments > EXCUSED));
-        let (closer, further) = (count(Against::is_closer), count(Against::is_further));
-        let text = format!(
-            "HMCVI is closer to the reference draws than the Gaussian alone (1-Wasserstein) in {closer} of {n}, further in \
-             {further}, and as close as can be told in {} (two standard errors)",
-            n - closer - further
+        let apart = |of: fn(&Apart) -> bool| {
+            compared.iter().filter(|(_, found, _)| found.apart.as_ref().is_some_and(of)).count()
+        };
+        let (closer, further) = (apart(Apart::is_closer), apart(Apart::is_further));
+        let mut text = format!(
+            "HMCVI is closer to the posterior than the Gaussian alone (1-Wasserstein, by more than two standard errors) in \
+             {closer} of {n}"
         );
-        all.push((text, further > 0));
+        if further > 0 {
+            text += &format!(", and further in {further}");
+        }
+        all.push((text, closer < n));
     }
     let published = published(records);
     if !published.is_empty() {
@@ -120,7 +133,7 @@ const COMPARED: [&str; 14] = [
     "W1",
     "Gaussian",
     "closer by",
-    "by chance",
+    "weights: z",
     "k-hat",
     "bound",
     "seconds",
@@ -130,8 +143,11 @@ const BOUNDS: [&str; 8] =
     ["posterior", "T, L", "bound", "of 32 draws together", "published", "log evidence", "k-hat", "seconds"];
 
 fn compared_row((record, found, against): (&Record, &Found, &Against)) -> Vec<String> {
-    let Distances { hmcvi, gaussian, chance } = against.reference;
     let [low, high] = &against.sd;
+    let distance = |of: fn(&Apart) -> Estimate| {
+        let e = found.apart.as_ref().map(of);
+        e.map_or("-".into(), |e| format!("{:.4} ± {:.4}", e.mean, e.standard_error))
+    };
     vec![
         record.model.clone(),
         found.dimension.to_string(),
@@ -140,10 +156,10 @@ fn compared_row((record, found, against): (&Record, &Found, &Against)) -> Vec<St
         format!("{:.3}", against.mean.value.abs()),
         against.mean.parameter.clone(),
         format!("{:.3} to {:.3}", low.value, high.value),
-        format!("{hmcvi:.4}"),
-        format!("{gaussian:.4}"),
-        format!("{:.4} ± {:.4}", against.reference.gain(), against.gain_error),
-        format!("{chance:.4}"),
+        distance(|apart| apart.hmcvi),
+        distance(|apart| apart.gaussian),
+        distance(|apart| apart.gain),
+        found.apart.as_ref().map_or("-".into(), |apart| format!("{:.1}", apart.weights.value.abs())),
         k_hat(found),
         pair(found.bound.as_ref()),
         format!("{:.1}", found.seconds),
