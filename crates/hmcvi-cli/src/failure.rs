@@ -2,6 +2,7 @@
 
 mod bayes;
 mod directory;
+mod fit;
 
 use std::fmt;
 

@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use hmcvi::bayes::{FitError, ModelError};
 use hmcvi::config::ConfigError;
+use hmcvi_fit::OpenError;
 use hmcvi_nuts::NutsError;
 use hmcvi_stan::StanError;
 use pyo3::prelude::*;
@@ -40,6 +41,35 @@ pub(crate) fn of_fit(error: &FitError) -> PyErr {
 /// A setting that there is not, or that has no such value.
 pub(crate) fn of_setting(error: &ConfigError) -> PyErr {
     exception("SettingError", (error.to_string(),))
+}
+
+/// Settings that mean nothing here.
+pub(crate) fn of_settings(message: &str) -> PyErr {
+    exception("SettingError", (message.to_owned(),))
+}
+
+/// A model that cannot be opened.
+pub(crate) fn of_opening(error: &OpenError) -> PyErr {
+    match error {
+        OpenError::Unknown { .. } => {
+            let all: Vec<&str> = hmcvi::bayes::examples::all().iter().map(|example| example.name).collect();
+            of_model(format!("{error}; there are {}", all.join(", ")), None)
+        }
+        OpenError::NoData { .. } => of_data(format!("{error}; give them by name"), None),
+        OpenError::Bind { source, .. } => of_binding(source),
+        OpenError::Program { file, source } | OpenError::Run { file, source, .. }
+            if source.line().is_some() =>
+        {
+            of_stan(source, Some(file))
+        }
+        OpenError::Read { .. } | OpenError::Data { .. } => of_data(error, None),
+        _ => of_other(error),
+    }
+}
+
+/// A record as text for Python.
+pub(crate) fn json(value: &impl serde::Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|error| of_other(&error))
 }
 
 /// Draws of NUTS that there are not.

@@ -1,40 +1,99 @@
 //! Give what a fit has found: draws, their weights, and what they say.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use hmcvi::bayes;
-use hmcvi::bayes::fit::{Row, Stopped};
-use hmcvi::config::{FitSpec, Resample};
+use hmcvi::bayes::{self, FitError};
+use hmcvi::config::FitSpec;
 use hmcvi::run::FitDirectory;
-use hmcvi_record::files;
-use numpy::{PyArray1, PyArray2};
+use hmcvi_fit::{Checked, Found, Outcome, Source, Subject, of_chains};
+use hmcvi_record::{DrawTable, FitCheck, FitEvidence, FitRow, FitStage, files};
+use numpy::PyArray1;
 use pyo3::prelude::*;
 
-use crate::model::detached;
-use crate::{arrays, failure};
+use crate::drawn::{self, Drawn, Lazy, rows};
+use crate::failure;
+use crate::keep::{Kept, keep};
+use crate::model::{Origin, log_likelihoods};
 
 /// An approximation to a posterior.
 #[pyclass(frozen, module = "hmcvi")]
 pub(crate) struct Fitted {
-    pub(crate) fitted: bayes::Fitted,
+    pub(crate) subject: Arc<Subject>,
+    pub(crate) origin: Arc<Origin>,
     pub(crate) spec: FitSpec,
+    pub(crate) found: Arc<Found>,
+    drawn: Lazy,
+    beside: Mutex<Beside>,
+}
+
+/// What was found out about a fit after it was made.
+#[derive(Clone, Default)]
+struct Beside {
+    check: Option<FitCheck>,
+    nuts: Vec<DrawTable>,
+    evidence: Option<FitEvidence>,
 }
 
 impl Fitted {
-    pub(crate) fn new(fitted: bayes::Fitted, spec: FitSpec) -> Self {
-        Fitted { fitted, spec }
+    pub(crate) fn new(
+        subject: &Arc<Subject>,
+        origin: &Arc<Origin>,
+        spec: FitSpec,
+        fitted: bayes::Fitted,
+        stages: Vec<FitStage>,
+    ) -> Result<Self, FitError> {
+        let found = Arc::new(Found::of(fitted, stages, &spec)?);
+        let raw = hmcvi_fit::Drawn::of_fit(subject, found.shown())?;
+        let drawn = Lazy::new(raw, spec.method, spec.seed);
+        let (subject, origin) = (subject.clone(), origin.clone());
+        Ok(Fitted { subject, origin, spec, found, drawn, beside: Mutex::default() })
+    }
+
+    /// A fit of this model that was kept in a folder.
+    pub(crate) fn load(subject: &Arc<Subject>, origin: &Arc<Origin>, folder: &Path) -> Result<Self, String> {
+        let said = |error: &dyn std::fmt::Display| error.to_string();
+        let directory = FitDirectory::open(folder).map_err(|error| said(&error))?;
+        let spec = directory.spec().map_err(|error| said(&error))?;
+        let fitted = bayes::Fitted::load(&subject.bound, directory.file(files::FITTED));
+        let fitted = fitted.map_err(|error| said(&error))?;
+        let record = directory.record().map_err(|error| said(&error))?;
+        let nuts = directory.chains(files::NUTS_OF_CHAIN, &|_| true).map_err(|error| said(&error))?;
+        let (stages, check, evidence) =
+            record.map(|record| (record.stages, record.check, record.evidence)).unwrap_or_default();
+        let loaded = Self::new(subject, origin, spec, fitted, stages).map_err(|error| said(&error))?;
+        *loaded.beside() = Beside { check, nuts, evidence };
+        Ok(loaded)
+    }
+
+    fn beside(&self) -> std::sync::MutexGuard<'_, Beside> {
+        // Nothing is left half done.
+        self.beside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a check with the fit.
+    pub(crate) fn add_check(&self, checked: &Checked) -> Result<(), FitError> {
+        let nuts = of_chains(&self.subject.bound, &checked.check.warm)?;
+        let mut beside = self.beside();
+        (beside.check, beside.nuts) = (Some(checked.record.clone()), nuts);
+        Ok(())
+    }
+
+    /// Keeps a bracketed log evidence with the fit.
+    pub(crate) fn add_evidence(&self, evidence: FitEvidence) {
+        self.beside().evidence = Some(evidence);
     }
 }
 
-/// The name of a stage, its mean bounds, its updates, and why it ended.
-type Learnt = (&'static str, Vec<f64>, usize, &'static str);
+/// The name of a stage with its updates and bounds.
+type Trace = (String, Vec<(f64, f64)>);
 
 #[pymethods]
 impl Fitted {
     /// Seconds that the fit took.
     #[getter]
     fn seconds(&self) -> f64 {
-        self.fitted.seconds()
+        self.found.fitted.seconds()
     }
 
     /// All settings, as the program writes them.
@@ -55,118 +114,104 @@ impl Fitted {
         self.spec.seed
     }
 
-    /// Keeps the fit in a folder.
-    fn save(&self, py: Python<'_>, folder: PathBuf, force: bool) -> PyResult<()> {
-        py.detach(|| {
-            let (directory, _lock) = FitDirectory::create(&folder, &self.spec, force).map_err(|error| {
-                let advice = if force { "" } else { "; `force=True` replaces a fit" };
-                format!("{error}{advice}")
-            })?;
-            self.fitted.save_over(directory.file(files::FITTED)).map_err(|error| error.to_string())
-        })
-        .map_err(|error| failure::of_other(&error))
-    }
-
-    /// The stages of learning.
+    /// Whether all stages came to their end.
     #[getter]
-    fn stages(&self) -> Vec<Learnt> {
-        let stages =
-            self.fitted.learning().into_iter().filter_map(|(name, learning)| Some((name, learning?)));
-        let learnt = stages.map(|(name, learning)| {
-            let why = match learning.stopped {
-                Stopped::StoodStill => "stood-still",
-                Stopped::MostUpdates => "most-updates",
-                Stopped::Asked => "asked",
-                Stopped::GivenUp => "given-up",
-            };
-            (name, learning.bounds.clone(), learning.updates, why)
-        });
-        learnt.collect()
+    fn finished(&self) -> bool {
+        self.found.is_finished()
     }
 
-    /// Independent draws with their weights.
-    fn draws(&self, py: Python<'_>, count: usize, seed: u64) -> PyResult<Draws> {
-        let draws = detached(py, || self.fitted.draws(count, seed))?;
-        Ok(Draws { draws })
+    /// Whether draws were chosen by their weights.
+    #[getter]
+    fn resampled(&self) -> bool {
+        self.found.chosen.is_some()
     }
 
-    /// Draws chosen from these by their weights, where the settings ask for it; else nothing.
-    fn chosen(&self, py: Python<'_>, from: &Draws, seed: u64) -> Option<Draws> {
-        let (draws, count) = (&from.draws, from.draws.len());
-        let chosen = py.detach(|| match self.spec.resample {
-            Resample::Auto => draws.of_posterior(count, seed),
-            Resample::Always => Some(draws.resampled(count, seed)),
-            Resample::Never => None,
-        });
-        chosen.map(|draws| Draws { draws })
-    }
-}
-
-/// Draws of an approximation, with log weights.
-#[pyclass(frozen, module = "hmcvi")]
-pub(crate) struct Draws {
-    draws: bayes::Draws,
-}
-
-/// Name, mean, standard deviation, three quantiles and the standard error of the mean.
-type Summary = (String, f64, f64, f64, f64, f64, f64);
-
-fn summary(rows: Vec<Row>) -> Vec<Summary> {
-    let row = |row: Row| (row.name, row.mean, row.sd, row.q05, row.q50, row.q95, row.mcse);
-    rows.into_iter().map(row).collect()
-}
-
-#[pymethods]
-impl Draws {
-    fn __len__(&self) -> usize {
-        self.draws.len()
+    /// The bound over the updates, stage by stage.
+    #[getter]
+    fn trace(&self) -> Vec<Trace> {
+        let curves = hmcvi_report::trace(&self.found.stages);
+        curves.into_iter().map(|curve| (curve.name, curve.points)).collect()
     }
 
-    /// Draws of all elements, one row each.
-    fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let rows: Vec<f64> = (0..self.draws.len()).flat_map(|draw| self.draws.row(draw)).copied().collect();
-        arrays::matrix(py, rows, self.draws.names().len())
-    }
-
-    /// The same as real numbers.
-    fn unconstrained<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let all = 0..self.draws.len();
-        let rows: Vec<f64> = all.flat_map(|draw| self.draws.unconstrained(draw)).copied().collect();
-        let columns = rows.len() / self.draws.len().max(1);
-        arrays::matrix(py, rows, columns)
-    }
-
-    /// Logarithms of the importance weights.
+    /// Logarithms of the importance weights, before draws were chosen by them.
     fn log_weights<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        PyArray1::from_slice(py, self.draws.log_weights())
+        PyArray1::from_slice(py, self.found.draws.log_weights())
     }
 
     /// Draws that were left out because their simulation failed.
     #[getter]
     fn dropped(&self) -> u64 {
-        self.draws.dropped
+        self.found.draws.dropped
     }
 
     /// The bound with its standard error.
     #[getter]
     fn bound(&self) -> (f64, f64) {
-        self.draws.bound()
+        self.found.draws.bound()
     }
 
-    /// Log evidence by importance sampling, effective sample size, and k-hat where there are enough draws to tell.
+    /// Log evidence by importance sampling with its standard error, effective sample size, and k-hat where there are enough
+    /// draws to tell.
     #[getter]
-    fn weights(&self) -> (f64, f64, Option<f64>) {
-        let smoothed = self.draws.smoothed();
-        (smoothed.log_mean, smoothed.effective_sample_size, smoothed.k_hat)
+    fn weights(&self) -> (f64, f64, f64, Option<f64>) {
+        let smoothed = self.found.draws.smoothed();
+        let error = self.found.log_evidence_error(&smoothed);
+        (smoothed.log_mean, error, smoothed.effective_sample_size, smoothed.k_hat)
     }
 
-    /// What the draws say about each number of the model.
-    fn summary(&self) -> Vec<Summary> {
-        summary(self.draws.summary())
+    /// The draws that were made with the fit.
+    #[pyo3(signature = (watch=None))]
+    fn drawn(&self, py: Python<'_>, watch: Option<Py<PyAny>>) -> PyResult<Drawn> {
+        Ok(Drawn { drawn: self.drawn.get(py, &self.subject, watch)? })
     }
 
-    /// Draws chosen in proportion to their weights.
-    fn resampled(&self, count: usize, seed: u64) -> Self {
-        Draws { draws: self.draws.resampled(count, seed) }
+    /// Other draws.
+    #[pyo3(signature = (count, seed, watch=None))]
+    fn draw(&self, py: Python<'_>, count: usize, seed: u64, watch: Option<Py<PyAny>>) -> PyResult<Drawn> {
+        py.detach(|| {
+            let made = self.found.other_draws(&self.spec, count, seed);
+            let made = made.and_then(|draws| hmcvi_fit::Drawn::of_fit(&self.subject, &draws));
+            let mut made = made.map_err(|error| failure::of_fit(&error))?;
+            drawn::generate(&self.subject, &mut made, self.spec.method, seed, watch)?;
+            Ok(Drawn { drawn: Arc::new(made) })
+        })
+    }
+
+    /// What the draws say about each number of the model, as JSON.
+    #[pyo3(signature = (watch=None))]
+    fn summary(&self, py: Python<'_>, watch: Option<Py<PyAny>>) -> PyResult<String> {
+        let drawn = self.drawn.get(py, &self.subject, watch)?;
+        let own: Vec<FitRow> = py.detach(|| Source::Fit(self.found.clone()).rows());
+        failure::json(&rows(&own, &drawn))
+    }
+
+    /// Log densities of the observations at the draws.
+    fn log_likelihoods<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let draws = self.found.shown();
+        let z: Vec<f64> = (0..draws.len()).flat_map(|draw| draws.unconstrained(draw)).copied().collect();
+        log_likelihoods(py, &self.subject, &z)?.into_pyobject(py)
+    }
+
+    /// Keeps the fit in a folder, with its draws and all that was found out about it.
+    fn save(&self, py: Python<'_>, folder: PathBuf, force: bool, command: Vec<String>) -> PyResult<()> {
+        let drawn = self.drawn.get(py, &self.subject, None)?;
+        let kept = py.detach(|| {
+            let Beside { check, nuts, evidence } = self.beside().clone();
+            let outcome = Outcome {
+                finished: self.found.is_finished(),
+                seconds: self.found.fitted.seconds(),
+                stages: self.found.stages.clone(),
+                drawn: (*drawn).clone(),
+                gaussian: self.found.gaussian(&self.spec).map_err(|error| error.to_string())?,
+                nuts,
+                check: check.clone(),
+                evidence: evidence.clone(),
+                source: Source::Fit(self.found.clone()),
+            };
+            let spec = FitSpec { check: check.is_some(), evidence: evidence.is_some(), ..self.spec.clone() };
+            let kept = Kept { spec: &spec, subject: &self.subject, origin: &self.origin };
+            keep(&kept, &outcome, &folder, force, command)
+        });
+        kept.map_err(|error| failure::of_other(&error))
     }
 }

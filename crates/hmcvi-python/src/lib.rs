@@ -3,8 +3,10 @@
 //! Everything is computed by the library, and the interpreter is free while it works. What users see is in `python/hmcvi`.
 
 mod arrays;
+mod drawn;
 mod failure;
 mod fitted;
+mod keep;
 mod model;
 mod network;
 mod plots;
@@ -25,7 +27,7 @@ fn _hmcvi(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<model::BoundModel>()?;
     module.add_class::<model::StanProgram>()?;
     module.add_class::<fitted::Fitted>()?;
-    module.add_class::<fitted::Draws>()?;
+    module.add_class::<drawn::Drawn>()?;
     module.add_class::<sampling::Sampled>()?;
     module.add_class::<network::Rows>()?;
     module.add_class::<network::Network>()?;
@@ -36,7 +38,8 @@ fn _hmcvi(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(value::stack, module)?)?;
     module.add_function(wrap_pyfunction!(value::scale_rows, module)?)?;
     module.add_function(wrap_pyfunction!(model::builtin, module)?)?;
-    module.add_function(wrap_pyfunction!(model::fit_source, module)?)?;
+    module.add_function(wrap_pyfunction!(model::model_of, module)?)?;
+    module.add_function(wrap_pyfunction!(model::method_of, module)?)?;
     module.add_function(wrap_pyfunction!(sampling::nuts, module)?)?;
     module.add_function(wrap_pyfunction!(sampling::check, module)?)?;
     module.add_function(wrap_pyfunction!(sampling::evidence, module)?)?;

@@ -1,12 +1,14 @@
-//! Fit models that have their data.
+//! Hold models that have their data, and fit them.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use hmcvi::bayes::fit::{Progress, Stage};
-use hmcvi::bayes::{Data, Dims, Fit, FitError, LogLikelihood, ModelError};
+use hmcvi::bayes::fit::Progress;
+use hmcvi::bayes::{Array, Data, Fit, LogLikelihood};
 use hmcvi::config::FitSpec;
 use hmcvi::run::FitDirectory;
-use hmcvi_record::files;
+use hmcvi_fit::{Opened, Stages, Subject};
+use hmcvi_record::{FitMethod, files};
 use hmcvi_stan::{Program, Settings};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
@@ -14,27 +16,40 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::fitted::Fitted;
+use crate::sampling::Sampled;
 use crate::watch::Watch;
 use crate::{arrays, failure, trace};
+
+/// What the settings of a fit call the model.
+#[derive(Clone)]
+pub(crate) enum Origin {
+    /// A function of Python, which has no name that settings could give.
+    Function,
+    /// A built-in model, with other data than its own where they are given.
+    Builtin(Option<Data>),
+    /// A Stan program and its data, which are kept with a fit.
+    Stan(Arc<str>, Data),
+}
 
 /// A model with its data.
 #[pyclass(frozen, module = "hmcvi")]
 pub(crate) struct BoundModel {
-    pub(crate) bound: hmcvi::bayes::Bound,
+    pub(crate) subject: Arc<Subject>,
+    pub(crate) origin: Arc<Origin>,
 }
 
 impl BoundModel {
-    pub(crate) fn new(bound: hmcvi::bayes::Bound) -> Self {
-        BoundModel { bound }
+    pub(crate) fn new(subject: Subject, origin: Origin) -> Self {
+        BoundModel { subject: Arc::new(subject), origin: Arc::new(origin) }
     }
-}
 
-/// Names of values with their shapes.
-pub(crate) fn shapes<'py>(
-    py: Python<'py>,
-    values: &[(String, Dims)],
-) -> PyResult<Vec<(String, Bound<'py, PyTuple>)>> {
-    values.iter().map(|(name, dims)| Ok((name.clone(), arrays::tuple(py, *dims)?))).collect()
+    fn opened(opened: Opened) -> Self {
+        let origin = match &opened.program {
+            Some(program) => Origin::Stan(program.text().into(), opened.data),
+            None => Origin::Builtin(opened.given.then_some(opened.data)),
+        };
+        BoundModel::new(opened.subject, origin)
+    }
 }
 
 /// Name, shape and log densities of an observation.
@@ -43,78 +58,64 @@ type Likelihood<'py> = (String, Bound<'py, PyTuple>, Bound<'py, PyArray1<f64>>);
 /// Values and log densities.
 type Evaluated<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>);
 
-fn in_words(stage: Stage) -> &'static str {
-    match stage {
-        Stage::Start => "start",
-        Stage::Gaussian => "gaussian",
-        Stage::Bend => "bend",
-        Stage::Chain => "chain",
-    }
-}
-
 #[pymethods]
 impl BoundModel {
+    /// What the model is called.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.subject.name
+    }
+
     /// Real numbers that all variables are made from.
     #[getter]
     fn dimension(&self) -> usize {
-        self.bound.dimension()
+        self.subject.bound.dimension()
     }
 
-    /// Names of the variables that are inferred.
-    #[getter]
-    fn variables(&self) -> Vec<String> {
-        self.bound.variables().iter().map(|variable| variable.name.clone()).collect()
-    }
-
-    /// Names and shapes of all values: variables, and what is computed from them.
+    /// Names and shapes of everything that a draw has: variables, what is computed from them, what is generated.
     #[getter]
     fn values<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Bound<'py, PyTuple>)>> {
-        shapes(py, &self.bound.values())
+        let all = self.subject.variables();
+        all.into_iter().map(|variable| Ok((variable.name, PyTuple::new(py, variable.sizes)?))).collect()
+    }
+
+    /// Names of generated quantities.
+    #[getter]
+    fn generated(&self) -> Vec<String> {
+        let all = self.subject.variables().into_iter();
+        all.filter(|variable| variable.generated).map(|variable| variable.name).collect()
     }
 
     /// SHA-256 of the data.
     #[getter]
-    fn data_sha256(&self) -> String {
-        self.bound.data().sha256()
+    fn data_sha256(&self) -> &str {
+        &self.subject.data_sha256
     }
 
     /// All values of the model at some places, and the log density there.
     fn evaluate<'py>(&self, py: Python<'py>, places: PyReadonlyArray2<'py, f64>) -> PyResult<Evaluated<'py>> {
-        let (d, columns) = (self.bound.dimension(), places.as_array().ncols());
+        let bound = &self.subject.bound;
+        let (d, columns) = (bound.dimension(), places.as_array().ncols());
         if columns != d {
             let text = format!("the places have {columns} numbers each, but the model has {d}");
             return Err(PyValueError::new_err(text));
         }
         let z: Vec<f64> = places.as_array().iter().copied().collect();
-        let found = py.detach(|| self.bound.evaluate(&z)).map_err(|error| failure::of_fit(&error))?;
-        let width = self.bound.element_names().len();
+        let found = py.detach(|| bound.evaluate(&z)).map_err(|error| failure::of_fit(&error))?;
+        let width = bound.element_names().len();
         Ok((arrays::matrix(py, found.values, width)?, PyArray1::from_vec(py, found.log_density)))
-    }
-
-    /// Log densities of observations at some places: name, shape at one place, and all values.
-    fn log_likelihoods<'py>(
-        &self,
-        py: Python<'py>,
-        places: PyReadonlyArray2<'py, f64>,
-    ) -> PyResult<Vec<Likelihood<'py>>> {
-        let z: Vec<f64> = places.as_array().iter().copied().collect();
-        let found = py.detach(|| self.bound.log_likelihoods(&z)).map_err(|error| failure::of_fit(&error))?;
-        let of = |one: LogLikelihood| {
-            Ok((one.name, arrays::tuple(py, one.dims)?, PyArray1::from_vec(py, one.values)))
-        };
-        found.into_iter().map(of).collect()
     }
 
     /// Takes up a fit that was kept in a folder.
     fn load(&self, py: Python<'_>, folder: PathBuf) -> PyResult<Fitted> {
-        let found = py.detach(|| {
-            let directory = FitDirectory::open(&folder).map_err(|error| error.to_string())?;
-            let spec = directory.spec().map_err(|error| error.to_string())?;
-            let fitted = hmcvi::bayes::Fitted::load(&self.bound, directory.file(files::FITTED));
-            Ok((fitted.map_err(|error| error.to_string())?, spec))
-        });
-        let (fitted, spec) = found.map_err(|error: String| failure::of_other(&error))?;
-        Ok(Fitted::new(fitted, spec))
+        py.detach(|| Fitted::load(&self.subject, &self.origin, &folder))
+            .map_err(|error: String| failure::of_other(&error))
+    }
+
+    /// Takes up chains of NUTS that were kept in a folder.
+    fn load_chains(&self, py: Python<'_>, folder: PathBuf) -> PyResult<Sampled> {
+        py.detach(|| Sampled::load(&self.subject, &self.origin, &folder))
+            .map_err(|error: String| failure::of_other(&error))
     }
 
     /// Fits with some settings; also gives what ended it before its time, if anything did.
@@ -125,28 +126,67 @@ impl BoundModel {
         assignments: Vec<String>,
         watch: Option<Py<PyAny>>,
     ) -> PyResult<(Fitted, Option<PyErr>)> {
-        let spec = settings(&assignments)?;
-        let mut watch = Watch::new(watch);
+        let spec = self.settings(&assignments)?;
+        let elsewhere = [
+            (
+                spec.method == FitMethod::Nuts,
+                "`method` is \"nuts\", which is no fit; `nuts()` of the model samples it",
+            ),
+            (spec.check, "`check` is true; in Python, `check()` of a fit does it"),
+            (spec.evidence, "`evidence` is true; in Python, `evidence()` of a fit does it"),
+        ];
+        if let Some((_, said)) = elsewhere.iter().find(|(found, _)| *found) {
+            return Err(failure::of_settings(said));
+        }
+        let (mut watch, mut stages) = (Watch::new(watch), Stages::default());
         let fitted = py.detach(|| {
-            self.bound.fit_watched(&Fit::from(&spec), &mut |progress: Progress| {
+            let fitted = self.subject.bound.fit_watched(&Fit::from(&spec), &mut |progress: Progress| {
+                stages.add(&progress);
                 let (done, most) = progress.updates;
-                watch.goes_on(|| (in_words(progress.stage), done, most, progress.bound))
-            })
+                watch.goes_on(|| (hmcvi_fit::name(progress.stage), done, most, progress.bound))
+            })?;
+            let stages = stages.of(&fitted);
+            Fitted::new(&self.subject, &self.origin, spec, fitted, stages)
         });
-        let ended = watch.ended_by();
-        match (fitted, ended) {
-            (Ok(fitted), ended) => Ok((Fitted::new(fitted, spec), ended)),
+        match (fitted, watch.ended_by()) {
+            (Ok(fitted), ended) => Ok((fitted, ended)),
             (Err(_), Some(ended)) => Err(ended),
             (Err(error), None) => Err(failure::of_fit(&error)),
         }
     }
 }
 
-/// The settings of a fit, as the program takes them.
-pub(crate) fn settings(assignments: &[String]) -> PyResult<FitSpec> {
-    // What is described in Python has no name that the program knows.
-    let usual = FitSpec { model: "python".into(), ..FitSpec::default() };
-    usual.with_assignments(assignments).map_err(|error| failure::of_setting(&error))
+impl BoundModel {
+    /// The settings of a fit, as the program takes them.
+    pub(crate) fn settings(&self, assignments: &[String]) -> PyResult<FitSpec> {
+        let model = match &*self.origin {
+            Origin::Function => hmcvi_fit::PYTHON.to_owned(),
+            Origin::Builtin(_) => self.subject.name.clone(),
+            Origin::Stan(..) => files::MODEL.to_owned(),
+        };
+        let usual = FitSpec { model, ..FitSpec::default() };
+        let spec = usual.with_assignments(assignments).map_err(|error| failure::of_setting(&error))?;
+        match spec.model == usual.model && spec.data.is_none() {
+            true => Ok(spec),
+            false => {
+                Err(failure::of_settings("`model` and `data` are what the fit is of; they are no settings"))
+            }
+        }
+    }
+}
+
+/// Log densities of observations at some places: name, shape at one place, and all values.
+pub(crate) fn log_likelihoods<'py>(
+    py: Python<'py>,
+    subject: &Subject,
+    z: &[f64],
+) -> PyResult<Vec<Likelihood<'py>>> {
+    let found = py.detach(|| subject.bound.log_likelihoods(z)).map_err(|error| failure::of_fit(&error))?;
+    let of = |one: LogLikelihood| {
+        let shape = arrays::tuple(py, one.dims)?;
+        Ok((one.name, shape, PyArray1::from_vec(py, one.values)))
+    };
+    found.into_iter().map(of).collect()
 }
 
 /// A Stan program.
@@ -178,13 +218,20 @@ impl StanProgram {
     }
 
     /// The program with its data. `~` keeps what Stan drops: a log evidence needs it, and draws do not depend on it.
-    fn bind(&self, py: Python<'_>, data: &Bound<'_, PyDict>, seed: u64) -> PyResult<BoundModel> {
+    fn bind(
+        &self,
+        py: Python<'_>,
+        name: String,
+        data: &Bound<'_, PyDict>,
+        seed: u64,
+    ) -> PyResult<BoundModel> {
         let data = trace::data_of(data)?;
         let settings = Settings { constants: true, seed };
         let model = py.detach(|| self.program.model_with(&data, &settings));
         let model = model.and_then(|model| model.check_proper().map(|()| model));
         let model = model.map_err(|error| failure::of_stan(&error, self.file.as_deref()))?;
-        Ok(BoundModel::new(model.bound().clone()))
+        let subject = Subject::of_stan(name, model, &data);
+        Ok(BoundModel::new(subject, Origin::Stan(self.program.text().into(), data)))
     }
 }
 
@@ -192,33 +239,39 @@ impl StanProgram {
 #[pyfunction]
 #[pyo3(signature = (name, data=None))]
 pub(crate) fn builtin(name: &str, data: Option<&Bound<'_, PyDict>>) -> PyResult<BoundModel> {
-    let Some(example) = hmcvi::bayes::examples::find(name) else {
-        let all: Vec<&str> = hmcvi::bayes::examples::all().iter().map(|example| example.name).collect();
-        let text = format!("there is no built-in model `{name}`; there are {}", all.join(", "));
-        return Err(failure::of_model(text, None));
-    };
     let data: Option<Data> = data.map(trace::data_of).transpose()?;
-    let own = example.data().map_err(|error| failure::of_binding(&error))?;
-    let Some(data) = data.or(own) else {
-        let text = format!("the model `{name}` comes without data; give them by name");
-        return Err(failure::of_data(text, None));
-    };
-    let bound = example.model().bind(&data);
-    bound.map(BoundModel::new).map_err(|error: ModelError| failure::of_binding(&error))
+    let opened = hmcvi_fit::builtin(name, data).map_err(|error| failure::of_opening(&error))?;
+    Ok(BoundModel::opened(opened))
 }
 
-/// The model of a kept fit, and the file with its data, as its settings name them.
+/// The model of a kept fit with its data, and these.
 #[pyfunction]
-pub(crate) fn fit_source(folder: PathBuf) -> PyResult<(String, Option<String>)> {
-    let spec = FitDirectory::open(&folder).and_then(|directory| directory.spec());
-    let spec = spec.map_err(|error| failure::of_other(&error))?;
-    Ok((spec.model, spec.data))
+pub(crate) fn model_of(py: Python<'_>, folder: PathBuf) -> PyResult<(BoundModel, Bound<'_, PyDict>)> {
+    let opened = py.detach(|| {
+        let directory = FitDirectory::open(&folder).map_err(|error| failure::of_other(&error))?;
+        let spec = hmcvi_fit::settings_of(&directory).map_err(|error| failure::of_other(&error))?;
+        let mut opened = hmcvi_fit::open(&spec).map_err(|error| failure::of_opening(&error))?;
+        // A program that was kept has another file name than it had.
+        if let Ok(Some(record)) = directory.record() {
+            opened.subject.name = record.model;
+        }
+        Ok::<_, PyErr>(opened)
+    });
+    let opened = opened?;
+    let given = PyDict::new(py);
+    for name in opened.data.names() {
+        if let Some(Array { dims, values }) = opened.data.get(name) {
+            let array =
+                PyArray1::from_slice(py, values).call_method1("reshape", (arrays::tuple(py, *dims)?,))?;
+            given.set_item(name, array)?;
+        }
+    }
+    Ok((BoundModel::opened(opened), given))
 }
 
-/// Runs something of a fit without the interpreter.
-pub(crate) fn detached<T: Send>(
-    py: Python<'_>,
-    work: impl FnOnce() -> Result<T, FitError> + Send,
-) -> PyResult<T> {
-    py.detach(work).map_err(|error| failure::of_fit(&error))
+/// How a kept fit was made.
+#[pyfunction]
+pub(crate) fn method_of(folder: PathBuf) -> PyResult<&'static str> {
+    let spec = FitDirectory::open(&folder).and_then(|directory| directory.spec());
+    Ok(spec.map_err(|error| failure::of_other(&error))?.method.name())
 }

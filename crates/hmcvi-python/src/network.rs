@@ -4,16 +4,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use hmcvi::Problem;
 use hmcvi::config::RunSpec;
 use hmcvi::data::{Dataset, Kind, Table};
 use hmcvi::device::Device;
 use hmcvi::eval::{
-    BoundEvaluator, Bounds, Decoder, EvalError, EvaluationOptions, ImportanceOptions, TEST_SEED, evaluate,
-    prior_draws, rows, simulate,
+    BoundEvaluator, Bounds, Decoder, EvalError, ImportanceOptions, RowScore, ScoreOptions, TEST_SEED,
+    WeightSummary, prior_draws, rows, score_rows, simulate,
 };
 use hmcvi::run::{Begin, Builtin, Checkpoint, RunDirectory, SessionError, Which, open_data, resume, start};
 use hmcvi::train::{Batch, Observer, learnt};
+use hmcvi::{Problem, Subject};
 use hmcvi_record::Epoch;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -187,8 +187,9 @@ type Encoded<'py> = (
     Bound<'py, PyArray1<f64>>,
 );
 
-/// Bounds, log-likelihoods, effective sample sizes and k-hats of rows.
+/// Bounds, log-likelihoods, their standard errors, effective sample sizes and k-hats of rows.
 type Scores<'py> = (
+    Bound<'py, PyArray1<f64>>,
     Bound<'py, PyArray1<f64>>,
     Bound<'py, PyArray1<f64>>,
     Bound<'py, PyArray1<f64>>,
@@ -353,46 +354,32 @@ impl Network {
         arrays::matrix(py, wide(&made.map_err(|error| failure::of_other(&error))?), self.columns)
     }
 
-    /// The bound of each row and, with so many importance samples, its log-likelihood.
+    /// The bound of each row and, with so many importance samples, its log-likelihood with its standard error, effective
+    /// number of samples and k-hat. They depend on the content of a row and the seed alone.
     fn score<'py>(&self, py: Python<'py>, rows: &Rows, samples: usize, seed: u64) -> PyResult<Scores<'py>> {
         let table = self.table(rows)?;
-        let mut spec = self.spec.clone();
-        spec.eval.seed = seed;
-        let importance = (samples > 0).then(|| ImportanceOptions::new(samples));
-        let options = EvaluationOptions { importance, draws: 1, ..EvaluationOptions::new(&spec) };
-        let mut ending = Scoring { watch: Watch::new(None) };
-        let found = py
-            .detach(|| evaluate(&spec, &self.checkpoint.store, &table, &options, &self.device, &mut ending));
-        if let Some(ended) = ending.watch.ended_by() {
+        let subject = Subject { seed, ..Subject::of_run(&self.spec, &table) };
+        let how = ImportanceOptions::new(samples.max(1));
+        let options = ScoreOptions { chains: how.mean_draws, importance: (samples > 0).then_some(how) };
+        let (mut watch, of) = (Watch::new(None), table.len());
+        let found = py.detach(|| {
+            let mut done = |done| watch.goes_on(|| ("scores", done, of, f64::NAN));
+            score_rows(&subject, &self.checkpoint.store, &table, &options, &self.device, &mut done)
+        });
+        if let Some(ended) = watch.ended_by() {
             return Err(ended);
         }
         let found = found.map_err(|error| failure::of_other(&error))?;
-        let of = |value: fn(&hmcvi_record::ImageEvaluation) -> Option<f64>| {
-            PyArray1::from_vec(
-                py,
-                found.images.iter().map(|image| value(image).unwrap_or(f64::NAN)).collect(),
-            )
+        let of = |value: &dyn Fn(&WeightSummary) -> f64| -> Bound<'py, PyArray1<f64>> {
+            let value = |score: &RowScore| score.weights.as_ref().map_or(f64::NAN, value);
+            PyArray1::from_vec(py, found.iter().map(value).collect())
         };
-        let log_likelihoods = of(|image| image.log_likelihood);
         Ok((
-            PyArray1::from_slice(py, &found.bounds),
-            log_likelihoods,
-            of(|i| i.effective_sample_size),
-            of(|i| i.k_hat),
+            PyArray1::from_vec(py, found.iter().map(|score| score.bound).collect()),
+            of(&|weights| weights.log_mean),
+            of(&|weights| weights.error_of_log_mean(samples)),
+            of(&|weights| weights.effective_sample_size),
+            of(&|weights| weights.k_hat.unwrap_or(f64::NAN)),
         ))
-    }
-}
-
-/// Looks for Ctrl-C while rows are scored.
-struct Scoring {
-    watch: Watch,
-}
-
-impl hmcvi::eval::Watch for Scoring {
-    fn progress(&mut self, phase: hmcvi::eval::Phase, share: f64) -> std::ops::ControlFlow<()> {
-        match self.watch.goes_on(|| (phase.name(), (1000.0 * share) as usize, 1000, f64::NAN)) {
-            true => std::ops::ControlFlow::Continue(()),
-            false => std::ops::ControlFlow::Break(()),
-        }
     }
 }

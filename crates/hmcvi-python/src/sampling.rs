@@ -1,89 +1,170 @@
 //! Sample posteriors with NUTS, and hold fits against it.
 
 use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use hmcvi::bayes::FitError;
-use hmcvi::bayes::fit::{EvidenceSettings, EvidenceStage};
+use hmcvi::bayes::fit::EvidenceSettings;
 use hmcvi::config::FitSpec;
-use hmcvi_nuts::{ChainDraws, CheckSettings, Nuts, Progress, Start};
-use numpy::PyArray2;
+use hmcvi::run::FitDirectory;
+use hmcvi_fit::{Outcome, Source, Subject, evidence_record, facts, of_evidence};
+use hmcvi_nuts::{NutsError, Progress, Start};
+use hmcvi_record::{FitMethod, FitRow, FitStage};
 use pyo3::prelude::*;
 
+use crate::drawn::{Drawn, Lazy, rows};
+use crate::failure;
 use crate::fitted::Fitted;
-use crate::model::{BoundModel, settings};
+use crate::keep::{Kept, keep};
+use crate::model::{BoundModel, Origin, log_likelihoods};
 use crate::watch::Watch;
-use crate::{arrays, failure};
 
 /// Draws of chains of NUTS.
 #[pyclass(frozen, module = "hmcvi")]
 pub(crate) struct Sampled {
-    sampled: hmcvi_nuts::Sampled,
-    /// Log densities of the draws of each chain.
-    densities: Vec<Vec<f64>>,
+    subject: Arc<Subject>,
+    origin: Arc<Origin>,
+    spec: FitSpec,
+    /// Where they come from; chains that were read from files have their draws alone.
+    source: Option<Source>,
+    /// What the draws say about each number of the model.
+    own: Vec<FitRow>,
+    stages: Vec<FitStage>,
+    drawn: Lazy,
+    seconds: f64,
+    stopped: bool,
 }
 
-/// Numbers of a chain beside its draws: log density, step size, doublings, steps, failed or not, energy.
-type Statistics = Vec<(&'static str, Vec<f64>)>;
+impl Sampled {
+    /// Chains that were just run. `before` is the fit that they began with.
+    fn new(
+        subject: &Arc<Subject>,
+        origin: &Arc<Origin>,
+        spec: FitSpec,
+        sampled: hmcvi_nuts::Sampled,
+        before: Option<&Fitted>,
+    ) -> Result<Self, NutsError> {
+        let nuts = hmcvi_fit::nuts(&spec);
+        let warm_up = if before.is_some() { nuts.warm_up_after_fit } else { nuts.warm_up };
+        let facts = facts(&sampled, warm_up, nuts.max_depth);
+        let raw = hmcvi_fit::Drawn::of_chains(subject, &sampled)?;
+        let (seconds, stopped) = (sampled.seconds, sampled.stopped);
+        let source = Source::Chains(Arc::new(sampled), facts);
+        Ok(Sampled {
+            subject: subject.clone(),
+            origin: origin.clone(),
+            own: source.rows(),
+            source: Some(source),
+            stages: before.map_or_else(Vec::new, |fitted| fitted.found.stages.clone()),
+            drawn: Lazy::new(raw, FitMethod::Nuts, spec.seed),
+            seconds,
+            stopped,
+            spec,
+        })
+    }
+
+    /// Chains of this model that were kept in a folder.
+    pub(crate) fn load(subject: &Arc<Subject>, origin: &Arc<Origin>, folder: &Path) -> Result<Self, String> {
+        let said = |error: &dyn std::fmt::Display| error.to_string();
+        let directory = FitDirectory::open(folder).map_err(|error| said(&error))?;
+        let spec = directory.spec().map_err(|error| said(&error))?;
+        let record = directory.record().map_err(|error| said(&error))?;
+        let record = record.ok_or_else(|| format!("{}: there are no results yet", folder.display()))?;
+        if record.data_sha256 != subject.data_sha256 {
+            return Err(format!("{}: the chains are of other data than the model", folder.display()));
+        }
+        let drawn = hmcvi_fit::Drawn::read(&directory, subject).map_err(|error| said(&error))?;
+        Ok(Sampled {
+            subject: subject.clone(),
+            origin: origin.clone(),
+            source: None,
+            own: record.parameters,
+            stages: record.stages,
+            drawn: Lazy::whole(drawn, FitMethod::Nuts, spec.seed),
+            seconds: record.seconds,
+            stopped: !record.finished,
+            spec,
+        })
+    }
+
+    fn sampled(&self) -> Option<&hmcvi_nuts::Sampled> {
+        match &self.source {
+            Some(Source::Chains(sampled, _)) => Some(sampled),
+            _ => None,
+        }
+    }
+}
 
 #[pymethods]
 impl Sampled {
-    /// Number of chains.
-    #[getter]
-    fn chains(&self) -> usize {
-        self.sampled.chains.len()
-    }
-
     /// Whether the chains were stopped before their last draw.
     #[getter]
     fn stopped(&self) -> bool {
-        self.sampled.stopped
+        self.stopped
     }
 
     /// Seconds that it took.
     #[getter]
     fn seconds(&self) -> f64 {
-        self.sampled.seconds
+        self.seconds
     }
 
-    /// Draws of all elements of one chain.
-    fn values<'py>(&self, py: Python<'py>, chain: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        arrays::matrix(py, self.sampled.chains[chain].values.concat(), self.sampled.names.len())
+    /// All settings, as the program writes them.
+    #[getter]
+    fn settings(&self) -> String {
+        self.spec.to_toml()
     }
 
-    /// What the sampler says of each draw of one chain.
-    fn statistics(&self, chain: usize) -> Statistics {
-        let ChainDraws { diverging, depths, steps, energies, step_size, .. } = &self.sampled.chains[chain];
-        let numbers = |counts: &[u64]| counts.iter().map(|count| *count as f64).collect();
-        vec![
-            ("lp", self.densities[chain].clone()),
-            ("step_size", vec![*step_size; depths.len()]),
-            ("tree_depth", numbers(depths)),
-            ("n_steps", numbers(steps)),
-            ("diverging", diverging.iter().map(|diverging| f64::from(u8::from(*diverging))).collect()),
-            ("energy", energies.clone()),
-        ]
+    /// Number of chains that have draws.
+    #[getter]
+    fn chains(&self) -> usize {
+        self.drawn.chains()
+    }
+
+    /// The draws.
+    #[pyo3(signature = (watch=None))]
+    fn drawn(&self, py: Python<'_>, watch: Option<Py<PyAny>>) -> PyResult<Drawn> {
+        Ok(Drawn { drawn: self.drawn.get(py, &self.subject, watch)? })
     }
 
     /// What the draws say about each number of the model, as JSON.
-    fn summary(&self) -> PyResult<String> {
-        json(&self.sampled.summary())
+    #[pyo3(signature = (watch=None))]
+    fn summary(&self, py: Python<'_>, watch: Option<Py<PyAny>>) -> PyResult<String> {
+        let drawn = self.drawn.get(py, &self.subject, watch)?;
+        failure::json(&rows(&self.own, &drawn))
     }
-}
 
-fn json(value: &impl serde::Serialize) -> PyResult<String> {
-    serde_json::to_string(value).map_err(|error| failure::of_other(&error))
-}
+    /// Log densities of the observations at the draws, as many of each chain as the shortest has; nothing for chains that
+    /// were read from files.
+    fn log_likelihoods<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(sampled) = self.sampled() else { return Ok(None) };
+        let chains = sampled.chains.iter().map(|chain| &chain.unconstrained);
+        let chains: Vec<&Vec<Vec<f64>>> = chains.filter(|chain| !chain.is_empty()).collect();
+        let shortest = chains.iter().map(|chain| chain.len()).min().unwrap_or(0);
+        let z: Vec<f64> = chains.iter().flat_map(|chain| &chain[..shortest]).flatten().copied().collect();
+        Ok(Some(log_likelihoods(py, &self.subject, &z)?.into_pyobject(py)?))
+    }
 
-fn sampler(spec: &FitSpec) -> Nuts {
-    Nuts {
-        chains: spec.nuts.chains,
-        warm_up: spec.nuts.warm_up,
-        draws: spec.draws.div_ceil(spec.nuts.chains),
-        seed: spec.seed,
-        target_accept: spec.nuts.target_accept,
-        max_depth: spec.nuts.max_depth,
-        threads: spec.nuts.threads,
-        ..Nuts::default()
+    /// Keeps the chains in a folder.
+    fn save(&self, py: Python<'_>, folder: PathBuf, force: bool, command: Vec<String>) -> PyResult<()> {
+        let Some(source) = &self.source else {
+            return Err(failure::of_other(&"the chains were read from files, which are kept already"));
+        };
+        let drawn = self.drawn.get(py, &self.subject, None)?;
+        let outcome = Outcome {
+            finished: !self.stopped,
+            seconds: self.seconds,
+            stages: self.stages.clone(),
+            drawn: (*drawn).clone(),
+            gaussian: None,
+            nuts: Vec::new(),
+            check: None,
+            evidence: None,
+            source: source.clone(),
+        };
+        let kept = Kept { spec: &self.spec, subject: &self.subject, origin: &self.origin };
+        py.detach(|| keep(&kept, &outcome, &folder, force, command))
+            .map_err(|error| failure::of_other(&error))
     }
 }
 
@@ -122,12 +203,14 @@ pub(crate) fn nuts(
     start: Option<&Fitted>,
     watch: Option<Py<PyAny>>,
 ) -> PyResult<(Sampled, Option<PyErr>)> {
-    let nuts = sampler(&settings(&assignments)?);
-    let mut count = Count::new(watch, nuts.chains);
+    let mut spec = FitSpec { method: FitMethod::Nuts, ..model.settings(&assignments)? };
+    spec.nuts.after_fit = start.is_some();
+    let sampler = hmcvi_fit::nuts(&spec);
+    let mut count = Count::new(watch, sampler.chains);
     let found = py.detach(|| {
-        let start = start.map(|fitted| Start::try_from(&fitted.fitted.gaussian())).transpose()?;
-        let sampled = nuts.run(&model.bound, start.as_ref(), |progress| count.add(progress))?;
-        Sampled::of(&model.bound, sampled)
+        let begin = start.map(|fitted| Start::try_from(&fitted.found.fitted.gaussian())).transpose()?;
+        let sampled = sampler.run(&model.subject.bound, begin.as_ref(), |progress| count.add(progress))?;
+        Sampled::new(&model.subject, &model.origin, spec, sampled, start)
     });
     match (found, count.watch.ended_by()) {
         (Ok(sampled), ended) => Ok((sampled, ended)),
@@ -136,15 +219,10 @@ pub(crate) fn nuts(
     }
 }
 
-impl Sampled {
-    fn of(bound: &hmcvi::bayes::Bound, sampled: hmcvi_nuts::Sampled) -> Result<Self, hmcvi_nuts::NutsError> {
-        let density = |chain: &ChainDraws| Ok(bound.evaluate(&chain.unconstrained.concat())?.log_density);
-        let densities = sampled.chains.iter().map(density).collect::<Result<_, FitError>>()?;
-        Ok(Sampled { sampled, densities })
-    }
-}
+/// What a check gives: elements and trust as JSON, the verdict, and the chains.
+type Check = (String, String, Option<String>, Sampled);
 
-/// Holds a fit against NUTS, as the program does: elements, trust and verdict as JSON, and the chains.
+/// Holds a fit against NUTS, as the program does.
 #[pyfunction]
 #[pyo3(signature = (fitted, draws, watch=None))]
 pub(crate) fn check(
@@ -152,21 +230,30 @@ pub(crate) fn check(
     fitted: &Fitted,
     draws: usize,
     watch: Option<Py<PyAny>>,
-) -> PyResult<(String, String, Option<String>, Sampled)> {
-    let nuts = sampler(&FitSpec { draws, ..fitted.spec.clone() });
-    let how = CheckSettings { draws, cold: true, ..CheckSettings::default() };
-    let mut count = Count::new(watch, nuts.chains);
-    let checked =
-        py.detach(|| hmcvi_nuts::check(&fitted.fitted, &nuts, &how, |progress| count.add(progress)));
+) -> PyResult<Check> {
+    let spec = FitSpec { draws, ..fitted.spec.clone() };
+    let mut count = Count::new(watch, spec.nuts.chains);
+    let checked = py.detach(|| {
+        let own = fitted.found.shown();
+        let other = (own.len() != draws).then(|| fitted.found.other_draws(&spec, draws, spec.seed));
+        let other = other.transpose()?;
+        let fit = &fitted.found.fitted;
+        hmcvi_fit::check(&spec, fit, other.as_ref().unwrap_or(own), |progress| count.add(progress))
+    });
     if let Some(ended) = count.watch.ended_by() {
         return Err(ended);
     }
-    let checked = checked.map_err(|error| failure::of_nuts(&error))?;
-    let verdict = checked.verdict().map(|verdict| json(&verdict)).transpose()?;
-    let verdict = verdict.map(|verdict| verdict.trim_matches('"').to_owned());
-    let (elements, trust) = (json(&checked.elements)?, json(&checked.trust)?);
-    let warm = py.detach(|| Sampled::of(fitted.fitted.model(), checked.warm));
-    Ok((elements, trust, verdict, warm.map_err(|error| failure::of_nuts(&error))?))
+    let of = |error: NutsError| failure::of_nuts(&error);
+    let Some(checked) = checked.map_err(of)? else {
+        return Err(failure::of_other(&"the chains of the check were stopped"));
+    };
+    py.detach(|| fitted.add_check(&checked)).map_err(|error| failure::of_fit(&error))?;
+    let (elements, trust) = (failure::json(&checked.check.elements)?, failure::json(&checked.check.trust)?);
+    let mut sampling = FitSpec { method: FitMethod::Nuts, check: false, ..spec };
+    sampling.nuts.after_fit = true;
+    let (subject, origin) = (&fitted.subject, &fitted.origin);
+    let warm = py.detach(|| Sampled::new(subject, origin, sampling, checked.check.warm, Some(fitted)));
+    Ok((elements, trust, checked.record.verdict, warm.map_err(of)?))
 }
 
 /// Brackets the log evidence by annealing from both sides, back from draws of chains where they are given; as JSON, and
@@ -181,27 +268,26 @@ pub(crate) fn evidence(
     chains: Option<&Sampled>,
     watch: Option<Py<PyAny>>,
 ) -> PyResult<(String, bool)> {
+    let posterior = match chains.map(Sampled::sampled) {
+        Some(None) => {
+            return Err(failure::of_other(
+                &"chains that were read from files have no real numbers to begin with",
+            ));
+        }
+        Some(Some(sampled)) => Some(sampled.unconstrained()),
+        None => None,
+    };
     let how = EvidenceSettings { draws, seed, ..EvidenceSettings::default() };
     let mut watch = Watch::new(watch);
     let found = py.detach(|| {
-        let posterior = chains.map(|sampled| sampled.sampled.unconstrained());
-        fitted.fitted.evidence_watched(&how, posterior.as_deref(), &mut |stage, share| {
-            watch.goes_on(|| (in_words(stage), (1000.0 * share) as usize, 1000, f64::NAN))
+        fitted.found.fitted.evidence_watched(&how, posterior.as_deref(), &mut |stage, share| {
+            watch.goes_on(|| (of_evidence(stage), (1000.0 * share) as usize, 1000, f64::NAN))
         })
     });
     if let Some(ended) = watch.ended_by() {
         return Err(ended);
     }
     let found = found.map_err(|error| failure::of_fit(&error))?;
-    Ok((json(&found)?, found.is_bracket()))
-}
-
-fn in_words(stage: EvidenceStage) -> &'static str {
-    match stage {
-        EvidenceStage::Importance => "importance sampling",
-        EvidenceStage::LongChain => "a long chain",
-        EvidenceStage::Tuning => "tuning annealing",
-        EvidenceStage::Lower => "annealing from the Gaussian",
-        EvidenceStage::Upper => "annealing from the posterior",
-    }
+    fitted.add_evidence(evidence_record(&found));
+    Ok((failure::json(&found)?, found.is_bracket()))
 }

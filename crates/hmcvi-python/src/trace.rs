@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hmcvi::bayes::{Array, Data, Dims, Model, ModelError, Support};
+use hmcvi_fit::Subject;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::model::BoundModel;
+use crate::model::{BoundModel, Origin};
 use crate::tape::{Description, DescriptionError, Operand, Region, Step, replay};
 use crate::value::Value;
 use crate::{arrays, failure};
@@ -266,7 +267,7 @@ impl Trace {
     }
 
     /// Ends the function: a model with its data.
-    fn finish(&self, data: &Bound<'_, PyDict>) -> PyResult<BoundModel> {
+    fn finish(&self, name: String, data: &Bound<'_, PyDict>) -> PyResult<BoundModel> {
         let data = data_of(data)?;
         let (steps, used) = {
             let mut record = self.tape.record();
@@ -282,7 +283,8 @@ impl Trace {
             }
             other => failure::of_binding(&other),
         })?;
-        Ok(BoundModel::new(bound))
+        let subject = Subject { name, bound, stan: None, data_sha256: data.sha256() };
+        Ok(BoundModel::new(subject, Origin::Function))
     }
 }
 

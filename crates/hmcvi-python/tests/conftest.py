@@ -1,6 +1,7 @@
 """What several tests use."""
 
 import hmcvi
+import numpy as np
 import pytest
 
 SCHOOLS = {
@@ -24,3 +25,13 @@ def schools(m, y, sigma):
 def quick_fit():
     """A quick fit of the eight schools."""
     return schools(**SCHOOLS).fit(**QUICK)
+
+
+def split(values, shapes):
+    """Columns of draws by the names of the values that they belong to."""
+    found, first = {}, 0
+    for name, shape in shapes.items():
+        size = int(np.prod(shape, dtype=int))
+        found[name] = values[:, first : first + size].reshape(len(values), *shape)
+        first += size
+    return found

@@ -3,7 +3,7 @@
 import hmcvi
 import numpy as np
 import pytest
-from conftest import SCHOOLS, schools
+from conftest import SCHOOLS, schools, split
 
 NORMAL = -0.5 * np.log(2 * np.pi)
 
@@ -42,7 +42,7 @@ def test_operators_are_those_of_numpy():
     places = rng.normal(size=(4, 9))
     posterior = model()
     values, _ = posterior._bound.evaluate(places)
-    found = hmcvi.tables.split(values, posterior.variables)
+    found = split(values, posterior.variables)
     for draw in range(4):
         for place, expected in enumerate(formula(places[draw, :3], places[draw, 3:].reshape(2, 3))):
             np.testing.assert_allclose(found[f"out{place}"][draw], expected, rtol=1e-12, atol=1e-13)
@@ -227,7 +227,7 @@ def test_arrays_that_change_are_used_as_they_were():
 
     posterior = model()
     values, _ = posterior._bound.evaluate(np.array([[1.0, 2.0]]))
-    found = hmcvi.tables.split(values, posterior.variables)
+    found = split(values, posterior.variables)
     assert found["before"].tolist() == [[3.0] * 3] and found["after"].tolist() == [[11.0] * 3]
 
 

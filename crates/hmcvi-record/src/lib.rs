@@ -76,6 +76,10 @@ pub mod files {
     pub const EVENTS: &str = "events.out.tfevents.";
     /// The complete settings of a fit.
     pub const FIT_CONFIG: &str = "fit.toml";
+    /// The Stan program of a fit from Python.
+    pub const MODEL: &str = "model.stan";
+    /// The data of a fit from Python, where the model does not come with them.
+    pub const DATA: &str = "data.json";
     /// What the fit has found: a [`FitRecord`](super::FitRecord).
     pub const FIT: &str = "fit.json";
     /// Folder with the fit itself, for the library to take it up again.

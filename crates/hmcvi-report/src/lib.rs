@@ -21,7 +21,7 @@ pub use diagnose::{Known, diagnose};
 pub use error::ReportError;
 pub use evaluation::evaluation_text;
 pub use fit::{
-    FitData, Trust, compare_fits, diagnose_fit, differences, fit_report, fit_text, fits_text, trust,
+    FitData, Trust, compare_fits, diagnose_fit, differences, fit_report, fit_text, fits_text, trace, trust,
 };
 pub use grid::GreyGrid;
 pub use page::{Picture, fit_page, page};

@@ -12,7 +12,7 @@ from .errors import DataError, Interrupted
 from .fits import assignments
 
 #: Files of a run that a copy of its network needs.
-FILES = ("config.toml", "info.json", "summary.json", "metrics.jsonl", "best.safetensors", "last.safetensors")
+FILES = ("config.toml", "run.json", "summary.json", "metrics.jsonl", "best.safetensors", "last.safetensors")
 
 
 class Encoded:
@@ -38,12 +38,18 @@ class Scores:
 
     __slots__ = ("bound", "effective_sample_size", "estimator", "k_hat", "log_likelihood", "standard_error")
 
-    def __init__(self, bound: Any, log_likelihood: Any, effective_sample_size: Any, k_hat: Any, samples: int) -> None:
-        import numpy as np
-
+    def __init__(
+        self,
+        bound: Any,
+        log_likelihood: Any,
+        standard_error: Any,
+        effective_sample_size: Any,
+        k_hat: Any,
+        samples: int,
+    ) -> None:
         #: "importance sampling", or "bound" where no samples were asked for.
         self.estimator = "importance sampling" if samples else "bound"
-        #: The bound of each row.
+        #: The bound of each row, a mean over five draws.
         self.bound = bound
         #: The estimate of each row.
         self.log_likelihood = log_likelihood if samples else bound
@@ -51,10 +57,8 @@ class Scores:
         self.effective_sample_size = effective_sample_size
         #: Shape of the tail of the weights of each row; above 0.7 the estimate is too low.
         self.k_hat = k_hat
-        #: Standard error of each estimate as far as its weights know it: of the mean of so many weights.
-        with np.errstate(invalid="ignore"):
-            share = np.maximum(samples / effective_sample_size - 1.0, 0.0) / max(samples - 1, 1)
-            self.standard_error = np.sqrt(share) if samples else np.full(len(bound), np.nan)
+        #: Standard error of each estimate as far as its weights know it.
+        self.standard_error = standard_error
 
 
 class VAE:
@@ -225,7 +229,10 @@ class VAE:
         return self._network.sample(n, seed, mean)
 
     def scores(self, X: Any, samples: int = 1000, seed: int = 1) -> Scores:
-        """Log-likelihoods of rows by importance sampling, with their errors, and bounds."""
+        """Log-likelihoods of rows by importance sampling, with their errors, and bounds.
+
+        Random numbers belong to the content of a row and the seed: rows can be scored in any order, alone or together.
+        """
         return Scores(*self._network.score(self._rows(X), samples, seed), samples)
 
     def score_samples(self, X: Any) -> Any:

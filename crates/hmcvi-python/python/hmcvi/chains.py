@@ -6,10 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import plots
-from .tables import Summary, split
+from .errors import DataError
+from .tables import Summary
 
 if TYPE_CHECKING:
+    import os
+
     from . import _hmcvi
+    from .inference_data import Names
     from .models import Posterior
 
 
@@ -27,47 +31,67 @@ class Chains:
         return self._sampled.seconds
 
     @property
+    def settings(self) -> str:
+        """All settings as TOML, as the program writes them."""
+        return self._sampled.settings
+
+    @property
+    def _chains(self) -> int:
+        return self._sampled.chains
+
+    @property
     def finished(self) -> bool:
         """Whether the chains came to their last draw."""
         return not self._sampled.stopped
 
     def draws(self) -> dict[str, Any]:
-        """Draws by name, `[chain, draw, ...]`. Chains that were stopped are cut to the shortest."""
-        import numpy as np
-
-        values = [self._sampled.values(chain) for chain in range(self._sampled.chains)]
-        length = min(len(chain) for chain in values)
-        parts = [split(chain[:length], self.model.variables) for chain in values]
-        return {name: np.stack([part[name] for part in parts]) for name in self.model.variables}
+        """Draws by name, `[chain, draw, ...]`. Chains that were stopped are cut to the shortest that has draws. Those of a
+        Stan program have its generated quantities too."""
+        return dict(self._drawn().arrays())
 
     @property
     def statistics(self) -> dict[str, Any]:
         """What the sampler says of each draw, `[chain, draw]`, under the names of ArviZ."""
-        import numpy as np
+        from .inference_data import statistics
 
-        chains = [dict(self._sampled.statistics(chain)) for chain in range(self._sampled.chains)]
-        length = min(len(chain["lp"]) for chain in chains)
-        found = {name: np.array([chain[name][:length] for chain in chains]) for name in chains[0]}
-        found["diverging"] = found["diverging"].astype(bool)
-        for name in ("tree_depth", "n_steps"):
-            found[name] = found[name].astype(np.int64)
-        return found
+        return statistics(self._drawn())
 
     def summary(self) -> Summary:
-        """Mean, standard deviation, quantiles, errors, R-hat and effective sample sizes of each number of the model."""
-        import json
+        """Mean, standard deviation, quantiles, errors, R-hat and effective sample sizes of each number of the model.
 
-        names = ("mean", "sd", "q05", "q50", "q95", "mcse", "r_hat", "ess_bulk", "ess_tail")
-        rows = [tuple(row[key] for key in ("name", *names)) for row in json.loads(self._sampled.summary())]
-        return Summary(rows, names)
+        Generated quantities of a Stan program with more than 100 numbers have no rows.
+        """
+        return Summary.read(self._sampled.summary(), chains=True)
 
     def to_arviz(
-        self, coords: Mapping[str, Sequence[Any]] | None = None, dims: Mapping[str, Sequence[str]] | None = None
+        self,
+        coords: Mapping[str, Sequence[Any]] | None = None,
+        dims: Mapping[str, Sequence[str]] | None = None,
+        *,
+        posterior_predictive: Names = None,
+        log_likelihood: Names = None,
+        observed_data: Names = None,
     ) -> Any:
-        """The draws for ArviZ, as those of a fit."""
+        """The draws for ArviZ, as those of a fit. Chains that were loaded have no log-likelihoods but those that a Stan
+        program generates."""
         from .inference_data import to_arviz
 
-        return to_arviz(self.model, self.draws(), self.statistics, {}, coords, dims)
+        groups = (posterior_predictive, log_likelihood, observed_data)
+        return to_arviz(self.model, self._drawn(), self._sampled.log_likelihoods() or [], groups, coords, dims)
+
+    def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Keeps the chains in a folder, as `Fit.save` does."""
+        import os
+
+        from .fits import command
+
+        self._drawn()
+        self._sampled.save(os.fspath(folder), force, command())
+
+    def _drawn(self) -> _hmcvi.Drawn:
+        from .fits import made
+
+        return made(self.model, self._sampled.drawn)
 
     def plot_trace(self, name: str | None = None) -> plots.Svg:
         """Draws of one number by all chains; without a name of the one with the smallest effective sample size."""
@@ -75,7 +99,9 @@ class Chains:
         if name is None:
             sizes = {row.name: row.ess_bulk for row in self.summary() if row.ess_bulk is not None}
             name = min(sizes, key=lambda known: sizes[known]) if sizes else next(iter(found))
-        return plots.chains_of(name, found[name].reshape(self._sampled.chains, -1))
+        if name not in found:
+            raise DataError(f"there is no number `{name}`; there are {', '.join(found)}", name)
+        return plots.chains_of(name, found[name].reshape(self._chains, -1))
 
     def plot_pairs(self, x: str | None = None, y: str | None = None) -> plots.Svg:
         """Two numbers against each other; without names those whose ranks have most to do with each other."""
@@ -90,9 +116,9 @@ class Chains:
         return f"<div><p>{escape(repr(self)[1:-1])}</p>{self.summary()._repr_html_()}{figures}</div>"
 
     def __repr__(self) -> str:
-        divergences = int(self.statistics["diverging"].sum())
+        divergences = int(self.statistics["diverging"].sum()) if self._chains else 0
         return (
-            f"<hmcvi.Chains of {self.model.name}: {self._sampled.chains} chains of NUTS, {divergences} divergences, "
+            f"<hmcvi.Chains of {self.model.name}: {self._chains} chains of NUTS, {divergences} divergences, "
             f"{self.seconds:.1f} s{'' if self.finished else ', unfinished'}>"
         )
 

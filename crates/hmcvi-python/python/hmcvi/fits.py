@@ -10,9 +10,10 @@ from . import _hmcvi, plots
 from . import progress as bars
 from .chains import Chains, Check, Evidence
 from .errors import Error, Interrupted
-from .tables import Summary, split
+from .tables import Summary
 
 if TYPE_CHECKING:
+    from .inference_data import Names
     from .models import Posterior
 
 
@@ -21,51 +22,51 @@ class Weights:
 
     __slots__ = ("effective_sample_size", "k_hat", "log_evidence", "log_evidence_error")
 
-    def __init__(self, log_evidence: float, effective_sample_size: float, k_hat: float | None, draws: int) -> None:
+    def __init__(
+        self, log_evidence: float, log_evidence_error: float, effective_sample_size: float, k_hat: float | None
+    ) -> None:
         #: Log evidence by importance sampling, with smoothed weights.
         self.log_evidence = log_evidence
+        #: Its standard error as far as the weights know it.
+        self.log_evidence_error = log_evidence_error
         #: How many draws of the posterior the weighted draws are worth.
         self.effective_sample_size = effective_sample_size
         #: Shape of the tail of the weights: below 0.7 they are usable, below 0.5 good.
         self.k_hat = k_hat
-        #: Standard error of the log evidence as far as the weights know it: the relative error of their mean.
-        self.log_evidence_error = (max(draws / effective_sample_size - 1.0, 0.0) / max(draws - 1, 1)) ** 0.5
 
 
 class Fit:
     """An approximation to a posterior, with its draws."""
 
-    def __init__(self, model: Posterior, fitted: _hmcvi.Fitted, settings: Mapping[str, Any]) -> None:
+    def __init__(self, model: Posterior, fitted: _hmcvi.Fitted) -> None:
         #: The model with its data.
         self.model = model
         self._fitted = fitted
-        self._settings = dict(settings)
-        seed = int(settings["seed"])
-        self._draws = fitted.draws(int(settings["draws"]), seed)
-        chosen = fitted.chosen(self._draws, seed)
-        #: Whether the draws were chosen in proportion to their importance weights.
-        self.resampled = chosen is not None
-        self._kept = chosen or self._draws
+
+    @property
+    def resampled(self) -> bool:
+        """Whether the draws were chosen in proportion to their importance weights."""
+        return self._fitted.resampled
 
     @property
     def bound(self) -> float:
         """A lower bound on the log evidence, in nats: the mean log weight of the draws."""
-        return self._draws.bound[0]
+        return self._fitted.bound[0]
 
     @property
     def bound_error(self) -> float:
         """The standard error of the bound."""
-        return self._draws.bound[1]
+        return self._fitted.bound[1]
 
     @property
     def weights(self) -> Weights:
         """What the importance weights of the draws say."""
-        return Weights(*self._draws.weights, len(self._draws))
+        return Weights(*self._fitted.weights)
 
     @property
     def log_weights(self) -> Any:
         """Log importance weights of the draws of the approximation, before any were chosen by them."""
-        return self._draws.log_weights()
+        return self._fitted.log_weights()
 
     @property
     def seconds(self) -> float:
@@ -75,7 +76,7 @@ class Fit:
     @property
     def finished(self) -> bool:
         """Whether all stages came to their end."""
-        return all(why != "asked" for *_, why in self._fitted.stages)
+        return self._fitted.finished
 
     @property
     def settings(self) -> str:
@@ -85,17 +86,22 @@ class Fit:
     def draws(self, n: int | None = None, *, seed: int | None = None) -> dict[str, Any]:
         """Draws by name, `[n, ...]`; without arguments those that were made with the fit.
 
-        They are chosen in proportion to their importance weights as `resample` of the fit says.
+        They are chosen in proportion to their importance weights as `resample` of the fit says. Those of a Stan program
+        have its generated quantities too.
         """
         if n is None and seed is None:
-            return split(self._kept.values(), self.model.variables)
-        seed = self._seed(seed)
-        made = self._fitted.draws(len(self._draws) if n is None else n, seed)
-        return split((self._fitted.chosen(made, seed) or made).values(), self.model.variables)
+            drawn = made(self.model, self._fitted.drawn)
+        else:
+            count = self._fitted.count if n is None else n
+            drawn = made(self.model, self._fitted.draw, count, self._seed(seed))
+        return {name: values[0] for name, values in drawn.arrays()}
 
     def summary(self) -> Summary:
-        """Mean, standard deviation, quantiles and Monte Carlo error of each number of the model."""
-        return Summary(self._kept.summary())
+        """Mean, standard deviation, quantiles and Monte Carlo error of each number of the model.
+
+        Generated quantities of a Stan program with more than 100 numbers have no rows.
+        """
+        return Summary.read(self._fitted.summary())
 
     def nuts(
         self,
@@ -112,7 +118,7 @@ class Fit:
 
     def check(self, *, draws: int | None = None, progress: bool | Callable[..., None] | None = None) -> Check:
         """Holds the fit against chains of NUTS that begin with it, and others that do not."""
-        draws = len(self._draws) if draws is None else draws
+        draws = self._fitted.count if draws is None else draws
         with bars.shown(progress, self.model.name) as watch:
             return Check(self.model, *_hmcvi.check(self._fitted, draws, watch))
 
@@ -129,34 +135,34 @@ class Fit:
         """
         given = None if chains is None else chains._sampled
         with bars.shown(progress, self.model.name) as watch:
-            return Evidence(*_hmcvi.evidence(self._fitted, len(self._draws), self._seed(seed), given, watch))
+            return Evidence(*_hmcvi.evidence(self._fitted, self._fitted.count, self._seed(seed), given, watch))
 
     def to_arviz(
-        self, coords: Mapping[str, Sequence[Any]] | None = None, dims: Mapping[str, Sequence[str]] | None = None
+        self,
+        coords: Mapping[str, Sequence[Any]] | None = None,
+        dims: Mapping[str, Sequence[str]] | None = None,
+        *,
+        posterior_predictive: Names = None,
+        log_likelihood: Names = None,
+        observed_data: Names = None,
     ) -> Any:
         """The draws for ArviZ, with all groups: an InferenceData, or since ArviZ 1.0 a DataTree.
 
         `dims` names dimensions, `{"theta": ["school"]}`, and `coords` their labels. Draws are one chain; they are
         independent, so R-hat says nothing about them.
+
+        The other arguments are for Stan programs: generated quantities that belong into these groups, and data that
+        were observed, by their names, or as `{"y": "y_rep"}` under others. Without them, `log_lik` is the
+        log-likelihood, `y_rep` a draw of the data `y`, and such `y` are what was observed.
         """
         from .inference_data import to_arviz
 
-        z = self._kept.unconstrained()
-        statistics = {
-            "lp": self.model._bound.evaluate(z)[1][None],
-            "log_weight": self._kept.log_weights()[None],
-        }
-        likelihoods = {
-            name: values.reshape(1, len(z), *shape)
-            for name, shape, values in self.model._bound.log_likelihoods(z)
-            if name in self.model.observed
-        }
-        draws = {name: values[None] for name, values in self.draws().items()}
-        return to_arviz(self.model, draws, statistics, likelihoods, coords, dims)
+        groups = (posterior_predictive, log_likelihood, observed_data)
+        return to_arviz(self.model, made(self.model, self._fitted.drawn), self._fitted.log_likelihoods(), groups, coords, dims)
 
     def plot_trace(self) -> plots.Svg:
         """The bound over the updates, stage by stage."""
-        return plots.trace(self._fitted.stages)
+        return plots.trace(self._fitted.trace)
 
     def plot_pairs(self, x: str | None = None, y: str | None = None) -> plots.Svg:
         """Two numbers against each other, as Stan writes them: `theta[1]`, `tau`.
@@ -174,11 +180,16 @@ class Fit:
         return f"<div><p>{escape(repr(self)[1:-1])}</p>{self.summary()._repr_html_()}{figures}</div>"
 
     def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Keeps the fit in a folder; `hmcvi.load` takes it up again. One that is there is replaced with `force` only."""
-        self._fitted.save(os.fspath(folder), force)
+        """Keeps the fit in a folder, with its draws, and with what `check` and `evidence` found last.
+
+        `hmcvi.load` takes it up again; `hmcvi report`, `diagnose` and `compare` read it. A fit that is there is replaced
+        with `force` only.
+        """
+        made(self.model, self._fitted.drawn)
+        self._fitted.save(os.fspath(folder), force, command())
 
     def _seed(self, seed: int | None) -> int:
-        return int(self._settings["seed"]) if seed is None else seed
+        return self._fitted.seed if seed is None else seed
 
     def __repr__(self) -> str:
         state = "" if self.finished else ", unfinished"
@@ -220,13 +231,32 @@ def sample(
     raise Interrupted("the chains were interrupted; `result` of this exception has their draws", found) from None
 
 
-def load(folder: str | os.PathLike[str], model: Posterior) -> Fit:
-    """Takes up a fit that `Fit.save` or the program kept, with the same model and data. Its draws are the same."""
+def made(model: Posterior, draw: Callable[..., _hmcvi.Drawn], *arguments: Any) -> _hmcvi.Drawn:
+    """Draws with all quantities, and a warning where some are wrong."""
+    with bars.shown(None if model.generated else False, model.name) as watch:
+        drawn = draw(*arguments, watch)
+    if drawn.failed:
+        import warnings
+
+        warnings.warn(drawn.failed, RuntimeWarning, stacklevel=3)
+    return drawn
+
+
+def command() -> list[str]:
+    """What runs now, for records."""
+    import sys
+
+    return ["python", *sys.argv]
+
+
+def load(folder: str | os.PathLike[str], model: Posterior) -> Fit | Chains:
+    """Takes up a fit or chains that `save` or the program kept, with the same model and data. The draws are the same."""
     place = os.fspath(folder)
     if not os.path.isdir(place):
         raise Error(f"{place}: there is no such folder")
-    fitted = model._bound.load(place)
-    return Fit(model, fitted, {"draws": fitted.count, "seed": fitted.seed})
+    if _hmcvi.method_of(place) == "nuts":
+        return Chains(model, model._bound.load_chains(place))
+    return Fit(model, model._bound.load(place))
 
 
 def fit_model(model: Posterior, settings: Mapping[str, Any], progress: bool | Callable[..., None] | None) -> Fit:
@@ -234,8 +264,8 @@ def fit_model(model: Posterior, settings: Mapping[str, Any], progress: bool | Ca
     with bars.shown(progress, model.name) as watch:
         fitted, ended = model._bound.fit(assignments(settings), watch)
     if ended is None:
-        return Fit(model, fitted, settings)
+        return Fit(model, fitted)
     if not isinstance(ended, KeyboardInterrupt):
         raise ended
-    fit = Fit(model, fitted, settings)
+    fit = Fit(model, fitted)
     raise Interrupted("the fit was interrupted; `result` of this exception is what there was by then", fit) from None

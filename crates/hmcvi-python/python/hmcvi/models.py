@@ -37,8 +37,14 @@ class Posterior:
 
     @property
     def variables(self) -> dict[str, tuple[int, ...]]:
-        """Shapes of all values by name: variables first, then what is computed from them."""
+        """Shapes of all values by name: variables first, then what is computed from them, then what a Stan program
+        generates."""
         return dict(self._bound.values)
+
+    @property
+    def generated(self) -> list[str]:
+        """Names of the generated quantities of a Stan program."""
+        return self._bound.generated
 
     def log_density(self, places: Any) -> Any:
         """`log p(x, z)` at places `[n, dimension]` of the real numbers, with the Jacobians of the supports."""
@@ -126,7 +132,7 @@ class Model:
         try:
             self.function(builder, **given)
             numbers = {name: value for name, value in given.items() if not isinstance(value, (str, bool, type(None)))}
-            bound = builder._trace.finish(numbers)
+            bound = builder._trace.finish(self.__name__, numbers)
         except Error as error:
             raise _at_line(error, self.function) from None
         return Posterior(bound, self.__name__, numbers, builder._observed)
@@ -158,14 +164,14 @@ class StanModel:
 
     def __init__(self, code: str = "", file: str | None = None) -> None:
         self._program = _hmcvi.StanProgram(code, file)
-        self.__name__ = os.path.splitext(os.path.basename(file))[0] if file else "stan"
+        self.__name__ = os.path.splitext(os.path.basename(file))[0] if file else "model"
         #: The program, with the files that it includes.
         self.code = self._program.code
 
     def __call__(self, *, seed: int = 1, **data: Any) -> Posterior:
         """The program with its data; `seed` is for random numbers of transformed data."""
         given = {name: _array(name, value) for name, value in data.items()}
-        return Posterior(self._program.bind(given, seed), self.__name__, given)
+        return Posterior(self._program.bind(self.__name__, given, seed), self.__name__, given)
 
     def __repr__(self) -> str:
         return f"<hmcvi.stan {self.__name__}>"

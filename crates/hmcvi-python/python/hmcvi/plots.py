@@ -32,14 +32,9 @@ class Svg:
         return f"<hmcvi.Svg, {len(self.text)} characters>"
 
 
-def trace(stages: Sequence[tuple[str, Sequence[float], int, str]]) -> Svg:
+def trace(curves: Sequence[tuple[str, list[tuple[float, float]]]]) -> Svg:
     """The bound over the updates of a fit, stage by stage."""
-    curves, before = [], 0
-    for name, bounds, updates, _ in stages:
-        each = updates / max(len(bounds), 1)
-        curves.append((name, [(before + each * (i + 1), bound) for i, bound in enumerate(bounds)]))
-        before += updates
-    return Svg(_hmcvi.lines("Bound on the log evidence", "update", "bound (nats)", curves))
+    return Svg(_hmcvi.lines("Bound on the log evidence", "update", "bound (nats)", list(curves)))
 
 
 def chains_of(name: str, chains: Any) -> Svg:

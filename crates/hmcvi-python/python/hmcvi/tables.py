@@ -7,6 +7,8 @@ from typing import Any
 
 #: What is said of each number of a model by independent draws.
 COLUMNS = ("mean", "sd", "q05", "q50", "q95", "mcse")
+#: What is said of them by chains, and where it stands in a record.
+OF_CHAINS = (*COLUMNS, "r_hat", "ess_bulk", "ess_tail")
 
 
 class Row:
@@ -42,6 +44,15 @@ class Summary:
         self.columns = tuple(columns)
         self._rows = {row[0]: Row(row[0], columns, row[1:]) for row in rows}
 
+    @classmethod
+    def read(cls, text: str, chains: bool = False) -> Summary:
+        """The rows of a record, which is JSON."""
+        import json
+
+        columns = OF_CHAINS if chains else COLUMNS
+        rows = [{**row, "r_hat": row["rhat"]} for row in json.loads(text)]
+        return cls([(row["name"], *(row[column] for column in columns)) for row in rows], columns)
+
     def __getitem__(self, name: str) -> Row:
         return self._rows[name]
 
@@ -74,15 +85,3 @@ class Summary:
             cells = "".join(f"<td>{text}</td>" for text in self._texts(row))
             rows.append(f"<tr><th>{escape(row.name)}</th>{cells}</tr>")
         return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-
-
-def split(values: Any, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Any]:
-    """Columns of draws by the names of the values that they belong to."""
-    found, first = {}, 0
-    for name, shape in shapes.items():
-        size = 1
-        for length in shape:
-            size *= length
-        found[name] = values[:, first : first + size].reshape(len(values), *shape)
-        first += size
-    return found

@@ -1,6 +1,6 @@
 //! Draw up the figures of fits: the bound stage by stage, and distributions of single numbers.
 
-use hmcvi_record::{Curve, Figure, FigureKind, FitRecord, Mark, MarkAxis, Section};
+use hmcvi_record::{Curve, Figure, FigureKind, FitRecord, FitStage, Mark, MarkAxis, Section};
 
 use super::data::{FitData, Series};
 use crate::report::histogram::histograms;
@@ -13,7 +13,7 @@ const BEYOND: f64 = 0.002;
 /// The bound over the updates of a fit; nothing where no bound was learnt.
 pub(super) fn bound(fits: &[FitData]) -> Option<Figure> {
     let curves: Vec<Curve> = match fits {
-        [fit] => stages(&fit.record),
+        [fit] => trace(&fit.record.stages),
         _ => fits.iter().map(|fit| whole(fit.name.clone(), &fit.record)).collect(),
     };
     let evidence = fits.first().filter(|_| fits.len() == 1).and_then(|fit| fit.record.log_evidence);
@@ -35,10 +35,10 @@ pub(super) fn bound(fits: &[FitData]) -> Option<Figure> {
 }
 
 /// A curve for each stage, one after the other.
-fn stages(record: &FitRecord) -> Vec<Curve> {
+pub fn trace(stages: &[FitStage]) -> Vec<Curve> {
     let mut before = 0;
     let mut curves = Vec::new();
-    for stage in &record.stages {
+    for stage in stages {
         let points: Vec<(f64, f64)> =
             stage.trace.iter().filter_map(|(at, bound)| Some(((before + at) as f64, (*bound)?))).collect();
         before += stage.trace.last().map_or(0, |(at, _)| *at);
@@ -48,7 +48,7 @@ fn stages(record: &FitRecord) -> Vec<Curve> {
 }
 
 fn whole(name: String, record: &FitRecord) -> Curve {
-    Curve { name, points: stages(record).into_iter().flat_map(|curve| curve.points).collect() }
+    Curve { name, points: trace(&record.stages).into_iter().flat_map(|curve| curve.points).collect() }
 }
 
 /// The distribution of each of these numbers, by all who have draws of it.

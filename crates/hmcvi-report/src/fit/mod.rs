@@ -14,6 +14,7 @@ pub use compare::fits_text;
 pub use data::FitData;
 pub use diagnose::diagnose_fit;
 pub use differences::differences;
+pub use figures::trace;
 pub use report::{compare_fits, fit_report};
 pub use text::fit_text;
 pub(crate) use text::{annealed, plain_facts};

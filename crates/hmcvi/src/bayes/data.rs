@@ -103,6 +103,13 @@ impl Data {
         hasher.finish()
     }
 
+    /// The same as a JSON object, which [`from_json`](Self::from_json) reads again.
+    pub fn to_json(&self) -> String {
+        let all =
+            self.arrays.iter().map(|(name, array)| (name.clone(), nested(array.dims.sizes(), &array.values)));
+        Value::Object(all.collect()).to_string()
+    }
+
     /// Data from a JSON object of numbers and arrays, nested for matrices. `true` is 1, `false` is 0.
     ///
     /// # Errors
@@ -120,6 +127,22 @@ impl Data {
             data.arrays.insert(name, array);
         }
         Ok(data)
+    }
+}
+
+/// Numbers as nested arrays; what JSON has no number for becomes text.
+fn nested(sizes: &[usize], values: &[f64]) -> Value {
+    match sizes {
+        [] => values.first().map_or(Value::Null, |value| match *value {
+            value if value.is_nan() => "NaN".into(),
+            f64::INFINITY => "Inf".into(),
+            f64::NEG_INFINITY => "-Inf".into(),
+            value => value.into(),
+        }),
+        [size, rest @ ..] => {
+            let each: usize = rest.iter().product();
+            (0..*size).map(|i| nested(rest, &values[i * each..(i + 1) * each])).collect()
+        }
     }
 }
 
@@ -206,6 +229,18 @@ mod tests {
         assert_eq!(data.get("y"), Some(&[1.0, 1.0].into()));
         let matrix = data.get("x").expect("given");
         assert_eq!((matrix.dims, matrix.values[5]), ((2, 3).into(), 6.5));
+    }
+
+    #[test]
+    fn data_come_back_from_json_as_they_were() {
+        let data = Data::new()
+            .with("n", 3.0)
+            .with("empty", Vec::new())
+            .with("y", [0.1 + 0.2, -1e300, f64::INFINITY, f64::NEG_INFINITY])
+            .with_matrix("x", 2, 3, [1.0, 2.0, 3.0, 4.0, 5.0, 6.5])
+            .expect("six values");
+        let again = Data::from_json(&data.to_json()).expect("data");
+        assert_eq!((again.sha256(), &again), (data.sha256(), &data));
     }
 
     #[test]

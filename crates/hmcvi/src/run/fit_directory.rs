@@ -18,8 +18,10 @@ pub struct FitDirectory {
 }
 
 /// Files that belong to a fit, and that replacing it removes.
-const FILES: [&str; 7] = [
+const FILES: [&str; 9] = [
     files::FIT_CONFIG,
+    files::MODEL,
+    files::DATA,
     files::FIT,
     files::DRAWS,
     files::GAUSSIAN,

@@ -35,6 +35,7 @@ pub(super) fn of_fit(path: &Path, spec: &FitSpec) -> String {
     format!(
         "A fit of hmcvi (model {}, method {}, seed {}).\n\n\
          fit.toml           the complete settings\n\
+         model.stan         the Stan program, and data.json the data, where the fit was made in Python\n\
          fit.json           what was found: bound, log evidence, k-hat, and every number of the model; missing where\n\
          \x20                  the fit was ended before it had draws\n\
          draws-1.csv        draws, a file for each chain, in the format of CmdStan; lp__ is the log density, log_weight__\n\
@@ -46,7 +47,7 @@ pub(super) fn of_fit(path: &Path, spec: &FitSpec) -> String {
          report.html        all of it as a page, after `hmcvi report`; its data in report.json\n\n\
          Read about it:     hmcvi report {place} --open\n\
          Examine it:        hmcvi diagnose {place}\n\
-         In Python:         arviz.from_cmdstan(\"{place}/draws-*.csv\")\n",
+         In Python:         hmcvi.open_run(\"{place}\"), or arviz.from_cmdstan(\"{place}/draws-*.csv\")\n",
         spec.model,
         spec.method.name(),
         spec.seed,

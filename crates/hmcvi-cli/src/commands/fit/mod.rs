@@ -2,9 +2,7 @@
 
 mod evidence;
 mod infer;
-pub(crate) mod model;
-mod outcome;
-mod quantities;
+mod model;
 mod watch;
 
 use std::path::{Path, PathBuf};
@@ -13,10 +11,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use clap::{Args, ValueEnum};
 use hmcvi::config::{ConfigError, CovarianceKind, FitSpec, Resample};
 use hmcvi::run::FitDirectory;
+use hmcvi_fit::{Subject, open, stem};
 use hmcvi_record::{FitMethod, FitRecord};
 use hmcvi_report::{Trust, fit_text, quoted, trust};
 
-use self::model::Chosen;
 use crate::Context;
 use crate::arguments::MODEL_AND_DATA;
 use crate::failure::Failure;
@@ -111,34 +109,34 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
     let spec = understand(model, arguments)?;
     let out = place(&spec, arguments);
     FitDirectory::check_free(&out, arguments.force)?;
-    let chosen = model::open(&spec)?;
+    let subject = open(&spec)?.subject;
     context.terminal.say(&format!(
         "{}: {} real numbers; {}; into {}",
-        chosen.name,
-        chosen.bound.dimension(),
+        subject.name,
+        subject.bound.dimension(),
         in_words(&spec),
         out.display()
     ));
-    let record = keep(context, &spec, &chosen, &out, arguments.force)?;
+    let record = keep(context, &spec, &subject, &out, arguments.force)?;
     conclude(context, &out, &record)
 }
 
 /// Makes a fit, and keeps it; one that is there is replaced with `force` only.
 pub(crate) fn make(context: &Context, spec: &FitSpec, out: &Path, force: bool) -> Result<FitRecord, Failure> {
-    keep(context, spec, &model::open(spec)?, out, force)
+    keep(context, spec, &open(spec)?.subject, out, force)
 }
 
 fn keep(
     context: &Context,
     spec: &FitSpec,
-    chosen: &Chosen,
+    subject: &Subject,
     out: &Path,
     force: bool,
 ) -> Result<FitRecord, Failure> {
     let (directory, _lock) = FitDirectory::create(out, spec, force)?;
-    let found = infer::infer(context, spec, chosen).and_then(|outcome| {
-        let record = outcome.record(spec, chosen, begun());
-        outcome.write(&directory, spec, chosen, &record)?;
+    let found = infer::infer(context, spec, subject).and_then(|outcome| {
+        let record = outcome.record(spec, subject, std::env::args().collect(), begun());
+        outcome.write(&directory, spec, &record)?;
         Ok(record)
     });
     if found.is_err() {
@@ -207,7 +205,7 @@ fn unsettled(error: ConfigError) -> Failure {
 }
 
 fn place(spec: &FitSpec, arguments: &Arguments) -> PathBuf {
-    let name = || format!("runs/{}-{}-{}", model::name(&spec.model), spec.method.name(), spec.seed).into();
+    let name = || format!("runs/{}-{}-{}", stem(&spec.model), spec.method.name(), spec.seed).into();
     arguments.out.clone().unwrap_or_else(name)
 }
 

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use hmcvi::bayes::fit::{EvidenceStage, Progress, Stage};
-use hmcvi_record::FitStage;
+use hmcvi::bayes::fit::{EvidenceStage, Progress};
+use hmcvi_fit::{Stages, in_words, of_evidence};
 
 use crate::Context;
 use crate::line::{Line, Rank};
@@ -13,7 +13,7 @@ use crate::progress::{PLAIN_EVERY, clock};
 /// Watches a fit, and chains of NUTS.
 pub(crate) struct Watch<'c> {
     context: &'c Context,
-    stages: Vec<FitStage>,
+    stages: Stages,
     begun: Instant,
     spoken: Instant,
     /// Draws that each chain has done, and its divergences.
@@ -22,32 +22,12 @@ pub(crate) struct Watch<'c> {
     said_quantities: bool,
 }
 
-/// Names of stages in records.
-fn name(stage: Stage) -> &'static str {
-    match stage {
-        Stage::Start => "start",
-        Stage::Gaussian => "gaussian",
-        Stage::Bend => "bend",
-        Stage::Chain => "chain",
-    }
-}
-
-/// What a stage does, for a person.
-fn in_words(stage: Stage) -> &'static str {
-    match stage {
-        Stage::Start => "looking for a first Gaussian",
-        Stage::Gaussian => "learning the Gaussian",
-        Stage::Bend => "bending its coordinates",
-        Stage::Chain => "learning the chain",
-    }
-}
-
 impl<'c> Watch<'c> {
     pub(crate) fn new(context: &'c Context) -> Self {
         let now = Instant::now();
         Watch {
             context,
-            stages: Vec::new(),
+            stages: Stages::default(),
             begun: now,
             spoken: now,
             chains: Vec::new(),
@@ -57,7 +37,7 @@ impl<'c> Watch<'c> {
     }
 
     /// Takes the redrawn line away; gives the stages with their traces.
-    pub(crate) fn finish(self) -> Vec<FitStage> {
+    pub(crate) fn finish(self) -> Stages {
         self.context.terminal.erase_progress();
         self.stages
     }
@@ -69,18 +49,11 @@ impl<'c> Watch<'c> {
 
     /// Keeps and shows how a fit goes on; returns whether it should.
     pub(crate) fn fit(&mut self, progress: Progress) -> bool {
-        let begins = self.stages.last().is_none_or(|last| last.name != name(progress.stage));
+        let begins = self.stages.add(&progress);
         if begins {
-            let (name, trace) = (name(progress.stage).into(), Vec::new());
-            self.stages.push(FitStage { name, stopped: None, trace });
             self.begun = Instant::now();
         }
         let (done, most) = progress.updates;
-        // Several starts are counted before what follows them.
-        let later = |stage: &&mut FitStage| stage.trace.last().is_none_or(|(last, _)| *last < done as u64);
-        if let Some(stage) = self.stages.last_mut().filter(later) {
-            stage.trace.push((done as u64, Some(progress.bound).filter(|bound| bound.is_finite())));
-        }
         let line = Line::with_bar(done as f64 / most as f64)
             .part(Rank::Vital, in_words(progress.stage))
             .part(Rank::Vital, format!("bound {:.2}", progress.bound))
@@ -92,13 +65,7 @@ impl<'c> Watch<'c> {
 
     /// Shows how the log evidence is bracketed; returns whether it should go on.
     pub(crate) fn evidence(&mut self, stage: EvidenceStage, share: f64) -> bool {
-        let what = match stage {
-            EvidenceStage::Importance => "importance sampling",
-            EvidenceStage::LongChain => "a long chain",
-            EvidenceStage::Tuning => "tuning annealing",
-            EvidenceStage::Lower => "annealing from the Gaussian",
-            EvidenceStage::Upper => "annealing from the posterior",
-        };
+        let what = of_evidence(stage);
         let begins = self.annealing.replace(stage) != Some(stage);
         if begins {
             self.begun = Instant::now();

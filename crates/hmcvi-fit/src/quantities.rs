@@ -1,28 +1,24 @@
 //! Run the generated quantities of a Stan program on all draws.
 
-use std::sync::Mutex;
 use std::time::Instant;
 
 use hmcvi_record::{DrawTable, FailedQuantities, FitGenerated, FitMethod, FitRow, LargeQuantity};
-use hmcvi_stan::{Block, Model};
+use hmcvi_stan::{Block, Model, StanError};
 
-use super::outcome::{independent, of_chain};
-use super::watch::Watch;
-use crate::Context;
-use crate::failure::Failure;
+use crate::outcome::{independent, of_chain};
 
 /// Arrays with more numbers get no rows in summaries: their draws are in the files.
 const MOST_ROWS: usize = 100;
 
 /// Replaces the values in tables of draws by all quantities of the program, in Stan's order; nothing if it was
-/// interrupted, or if the program has no more than the model.
-pub(super) fn add(
-    context: &Context,
+/// stopped. `goes_on` hears how many of how many draws are done.
+pub(crate) fn add(
     model: &Model,
     seed: u64,
     method: FitMethod,
     tables: &mut [DrawTable],
-) -> Result<Option<FitGenerated>, Failure> {
+    goes_on: &(dyn Fn(usize, usize) -> bool + Sync),
+) -> Result<Option<FitGenerated>, StanError> {
     let Some(first) = tables.first() else { return Ok(None) };
     let sampler: Vec<String> = first.columns.iter().filter(|name| name.ends_with("__")).cloned().collect();
     let (own, before) = (sampler.len(), first.columns.len());
@@ -32,17 +28,8 @@ pub(super) fn add(
         .collect();
     let begun = Instant::now();
     let draws = tables.iter().map(DrawTable::len).sum();
-    let watch = Mutex::new(Watch::new(context));
-    let goes_on = |done: usize| {
-        // Whoever finds it busy need not wait: another draw is shown.
-        watch.try_lock().map_or(true, |mut watch| watch.quantities(done, draws))
-    };
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let found = model.all_quantities(&rows, seed, threads, &goes_on);
-    if let Ok(watch) = watch.into_inner() {
-        watch.finish();
-    }
-    let found = found.map_err(|error| Failure::Other(format!("the quantities of draws: {error}")))?;
+    let found = model.all_quantities(&rows, seed, threads, &|done| goes_on(done, draws))?;
     let Some(found) = found else { return Ok(None) };
     let names = model.names();
     let mut all = found.values.chunks_exact(names.len().max(1));
