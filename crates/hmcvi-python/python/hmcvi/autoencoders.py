@@ -71,6 +71,13 @@ class VAE:
 
     Training happens in a run directory of the program: `run` names it, else it is a temporary one. A run that is there
     goes on where it was left.
+
+    >>> import hmcvi
+    >>> import numpy as np
+    >>> counts = np.random.default_rng(1).poisson(3.0, size=(100, 5))
+    >>> vae = hmcvi.VAE(latent=2, likelihood="poisson", hidden=(8,), epochs=2, progress=False).fit(counts)
+    >>> vae.transform(counts).shape, vae.sample(3).shape, vae.score_samples(counts[:4]).shape
+    ((100, 2), (3, 5), (4,))
     """
 
     def __init__(

@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 
 
 class Chains:
-    """Draws of chains of the no-U-turn sampler."""
+    """Draws of chains of the no-U-turn sampler.
+
+    >>> import hmcvi
+    >>> chains = hmcvi.builtin("eight-schools").nuts(chains=2, draws=400, warm_up=200, progress=False)
+    >>> chains.draws()["theta"].shape, sorted(chains.statistics)[:2]
+    ((2, 200, 8), ['diverging', 'energy'])
+    """
 
     def __init__(self, model: Posterior, sampled: _hmcvi.Sampled) -> None:
         #: The model with its data.

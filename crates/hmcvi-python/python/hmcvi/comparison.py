@@ -78,7 +78,18 @@ class Comparison:
 
 
 def compare(fits: Mapping[str, Fit]) -> Comparison:
-    """Compares models of the same observations by their log evidence: `hmcvi.compare({"pooled": a, "by county": b})`."""
+    """Compares models of the same observations by their log evidence.
+
+    >>> import hmcvi
+    >>> @hmcvi.model
+    ... def heights(m, y, scale):
+    ...     mu = m.normal("mu", 170, scale)
+    ...     m.normal("y", mu, 8, observed=y)
+    >>> fits = {f"scale {s}": heights(y=[168.0, 181.5, 175.0], scale=s).fit(method="gaussian") for s in (5, 50)}
+    >>> best, other = hmcvi.compare(fits)
+    >>> best.name, other.difference < 0
+    ('scale 5', True)
+    """
     import numpy as np
 
     if not fits:

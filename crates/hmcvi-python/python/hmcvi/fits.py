@@ -36,7 +36,19 @@ class Weights:
 
 
 class Fit:
-    """An approximation to a posterior, with its draws."""
+    """An approximation to a posterior, with its draws.
+
+    >>> import hmcvi
+    >>> @hmcvi.model
+    ... def heights(m, y):
+    ...     mu = m.normal("mu", 170, 20)
+    ...     m.normal("y", mu, 8, observed=y)
+    >>> fit = heights(y=[168.0, 181.5, 175.0]).fit(draws=1000, hmc_steps=1, leapfrog_steps=1, progress=False)
+    >>> fit.draws()["mu"].shape, round(fit.summary()["mu"].mean)
+    ((1000,), 175)
+    >>> fit.check(progress=False).verdict, fit.evidence(progress=False).is_bracket
+    ('agrees', True)
+    """
 
     def __init__(self, model: Posterior, fitted: _hmcvi.Fitted) -> None:
         #: The model with its data.
@@ -250,7 +262,16 @@ def command() -> list[str]:
 
 
 def load(folder: str | os.PathLike[str], model: Posterior) -> Fit | Chains:
-    """Takes up a fit or chains that `save` or the program kept, with the same model and data. The draws are the same."""
+    """Takes up a fit or chains that `save` or the program kept, with the same model and data. The draws are the same.
+
+    >>> import hmcvi, tempfile
+    >>> schools = hmcvi.builtin("eight-schools")
+    >>> fit = schools.fit(method="gaussian", draws=100, progress=False)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     fit.save(folder + "/fit")
+    ...     hmcvi.load(folder + "/fit", schools).bound == fit.bound
+    True
+    """
     place = os.fspath(folder)
     if not os.path.isdir(place):
         raise Error(f"{place}: there is no such folder")

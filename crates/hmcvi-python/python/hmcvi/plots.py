@@ -11,7 +11,13 @@ from .errors import DataError
 
 
 class Svg:
-    """A figure."""
+    """A figure. Notebooks show it; `save` writes it to a file, and `str` is its text.
+
+    >>> import hmcvi
+    >>> figure = hmcvi.builtin("eight-schools").fit(method="gaussian", draws=100, progress=False).plot_pairs("mu", "tau")
+    >>> str(figure)[:4]
+    '<svg'
+    """
 
     def __init__(self, text: str) -> None:
         #: The SVG.
