@@ -71,6 +71,12 @@ impl Fitted {
         self.beside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The settings that the program would find as much with.
+    fn settled(&self) -> FitSpec {
+        let beside = self.beside();
+        FitSpec { check: beside.check.is_some(), evidence: beside.evidence.is_some(), ..self.spec.clone() }
+    }
+
     /// Keeps a check with the fit.
     pub(crate) fn add_check(&self, checked: &Checked) -> Result<(), FitError> {
         let nuts = of_chains(&self.subject.bound, &checked.check.warm)?;
@@ -99,7 +105,7 @@ impl Fitted {
     /// All settings, as the program writes them.
     #[getter]
     fn settings(&self) -> String {
-        self.spec.to_toml()
+        self.settled().to_toml()
     }
 
     /// Draws that the settings ask for.
@@ -204,12 +210,11 @@ impl Fitted {
                 drawn: (*drawn).clone(),
                 gaussian: self.found.gaussian(&self.spec).map_err(|error| error.to_string())?,
                 nuts,
-                check: check.clone(),
-                evidence: evidence.clone(),
+                check,
+                evidence,
                 source: Source::Fit(self.found.clone()),
             };
-            let spec = FitSpec { check: check.is_some(), evidence: evidence.is_some(), ..self.spec.clone() };
-            let kept = Kept { spec: &spec, subject: &self.subject, origin: &self.origin };
+            let kept = Kept { spec: &self.settled(), subject: &self.subject, origin: &self.origin };
             keep(&kept, &outcome, &folder, force, command)
         });
         kept.map_err(|error| failure::of_other(&error))

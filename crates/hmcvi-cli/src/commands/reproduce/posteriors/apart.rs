@@ -8,6 +8,7 @@ use hmcvi::bayes::{Draws, Fitted};
 use hmcvi::eval::{estimate, wasserstein_of_weights};
 use hmcvi::hmc::diagnostics;
 use hmcvi::run::FitDirectory;
+use hmcvi_fit::open;
 use hmcvi_record::{DrawTable, Estimate, files};
 use hmcvi_report::FitData;
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,6 @@ use serde::{Deserialize, Serialize};
 use super::against::Worst;
 use super::reference::Reference;
 use super::row::Row;
-use crate::commands::fit::model;
 use crate::failure::Failure;
 
 /// 1-Wasserstein distances from the posterior in its standard deviations, means over all numbers of the model.
@@ -40,7 +40,7 @@ const PARTS: usize = 20;
 
 /// Finds how far the fit of a row is from the posterior.
 pub(super) fn apart(row: &Row, fit: &FitData, reference: &Reference) -> Result<Apart, Failure> {
-    let bound = model::open(&row.spec)?.bound;
+    let bound = open(&row.spec)?.subject.bound;
     let folder = FitDirectory::open(&row.path)?.file(files::FITTED);
     let fitted = Fitted::load(&bound, folder).map_err(|error| Failure::Data(error.to_string()))?;
     let count = TIMES * row.spec.draws;
