@@ -59,6 +59,11 @@ pub enum CompileError {
         /// Shape of the update.
         found: Shape,
     },
+    /// A value of a loop's body has a value in every step, and none of them is that of an output.
+    #[error(
+        "the output `{0}` is a value of a loop's body; stack it, sum it up over the steps, or carry it to the end"
+    )]
+    InsideLoop(String),
     /// Nothing is to be computed.
     #[error("the program has no output and no update")]
     Empty,

@@ -7,6 +7,7 @@ use crate::error::ShapeError;
 use crate::expr::Expr;
 use crate::graph::{Graph, Node, NodeId};
 use crate::op::{Binary, Op, Transpose, Unary};
+use crate::repeat::{self, Wanted};
 use crate::rowwise::RowOp;
 use crate::shape::{Rows, Shape};
 
@@ -44,18 +45,50 @@ impl Graph {
         let reaches = self.reaches(first, y.id, wrt);
         let mut adjoints: HashMap<NodeId, Expr<'g>> = HashMap::from([(y.id, seed)]);
         let mut slices = self.often_sliced(first, y.id, &reaches);
+        let of_body = self.body(y.id);
+        let mut results: HashMap<u32, Vec<(Expr<'g>, Expr<'g>)>> = HashMap::new();
+        if let Some(variable) = wrt.iter().find(|w| of_body.is_none() && self.body(w.id).is_some()) {
+            let why = "a derivative was taken from outside of a loop with respect to a value of its body";
+            ShapeError::new("pull_back", &[y.shape(), variable.shape()], why).raise();
+        }
         // Arguments precede their users, so going down the ids visits every user before its arguments.
         for id in (first..=y.id).rev() {
             if let Some(slices) = slices.remove(&id).filter(|slices| !slices.is_empty()) {
                 let part = join_slices(slices, Expr { graph: self, id });
                 adjoints.entry(id).and_modify(|sum| *sum = *sum + part).or_insert(part);
             }
-            let adjoint = match adjoints.get(&id) {
-                Some(&adjoint) if reaches[(id - first) as usize] => adjoint,
-                _ => continue,
-            };
+            if !reaches[(id - first) as usize] {
+                continue;
+            }
             let node = Expr { graph: self, id };
+            if let Some(Op::Repeat(of)) = self.loop_end(id) {
+                let wanted = Wanted {
+                    end: adjoints.get(&id).copied(),
+                    results: results.remove(&of.number).unwrap_or_default(),
+                };
+                if wanted.end.is_some() || !wanted.results.is_empty() {
+                    let is_wanted = |id: NodeId| id >= first && id <= y.id && reaches[(id - first) as usize];
+                    for (arg, part) in repeat::pull_back(node, wanted, &is_wanted) {
+                        if is_wanted(arg) {
+                            adjoints.entry(arg).and_modify(|sum| *sum = *sum + part).or_insert(part);
+                        }
+                    }
+                }
+                continue;
+            }
+            let Some(&adjoint) = adjoints.get(&id) else { continue };
             let Node { op, args, .. } = node.node();
+            if let Op::Stack(of) | Op::SumSteps(of) = op {
+                results.entry(of.number).or_default().push((node, adjoint));
+                continue;
+            }
+            if let Some(arg) =
+                args.iter().find(|arg| self.body(**arg) != of_body && self.body(**arg).is_some())
+            {
+                let why = "sums over the rows of all steps of a loop have no derivative by way of the loop; sum up over steps \
+                           first";
+                ShapeError::new(op.name(), &[self.shape(*arg)], why).raise();
+            }
             if let Op::SliceCols(start) = op
                 && let Some(slices) = slices.get_mut(&args[0])
             {
@@ -143,7 +176,7 @@ fn join_slices<'g>(mut slices: Vec<(usize, Expr<'g>)>, x: Expr<'g>) -> Expr<'g> 
 }
 
 /// Sums over the rows and columns that an element-wise operation repeated.
-fn reduce_to(x: Expr<'_>, shape: Shape) -> Expr<'_> {
+pub(crate) fn reduce_to(x: Expr<'_>, shape: Shape) -> Expr<'_> {
     let mut x = x;
     if shape.cols == 1 {
         x = x.sum_cols();
@@ -156,7 +189,7 @@ fn reduce_to(x: Expr<'_>, shape: Shape) -> Expr<'_> {
 
 /// Contribution of `y` to the adjoint of its argument `i`, before sums over repeated rows and
 /// columns; `None` where no derivative flows.
-fn rule<'g>(y: Expr<'g>, i: usize, adjoint: Expr<'g>) -> Option<Expr<'g>> {
+pub(crate) fn rule<'g>(y: Expr<'g>, i: usize, adjoint: Expr<'g>) -> Option<Expr<'g>> {
     let x = y.arg(i);
     let other = || y.arg(1 - i);
     Some(match y.node().op {
@@ -198,13 +231,20 @@ fn rule<'g>(y: Expr<'g>, i: usize, adjoint: Expr<'g>) -> Option<Expr<'g>> {
         Op::Rowwise(op) => row_rule(&op, y, i, adjoint),
         Op::StopGradient => return None,
         Op::Wide(_) => unreachable!("passes are made by compilers, after all derivatives"),
+        Op::Repeat(_) | Op::Stack(_) | Op::SumSteps(_) | Op::PickRow(_) | Op::PickCols(_) | Op::Held(_) => {
+            unreachable!("the derivative of a loop is written as a whole")
+        }
+        // Only derivatives of loops have these, which `repeat` refuses to differentiate again.
+        Op::SumRowsOfSteps(_) => return None,
         Op::Input(_)
         | Op::Parameter(_)
         | Op::Gather { .. }
         | Op::Scalar(_)
         | Op::Constant(_)
         | Op::BatchSize
-        | Op::Draw(..) => return None,
+        | Op::Draw(..)
+        | Op::StepDraw(..)
+        | Op::Carried(_) => return None,
     })
 }
 

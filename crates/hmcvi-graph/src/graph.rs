@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::data::DataKind;
 use crate::error::ShapeError;
 use crate::expr::Expr;
-use crate::op::{Draw, Op};
+use crate::op::{Draw, Loop, Op};
 use crate::rowwise::Columns;
 use crate::shape::{Rows, Shape};
 use crate::simplify;
@@ -48,6 +48,9 @@ struct Inner {
     streams: u16,
     /// What is wrong with an expression, by who noticed it first.
     problem: Option<String>,
+    /// The number of the loop whose body a node belongs to, and 1; 0 for all others. Empty where there are no loops.
+    bodies: Vec<u32>,
+    loops: u32,
 }
 
 /// Random streams below this are for those who name theirs; the others are given out by [`Graph::new_streams`].
@@ -236,6 +239,10 @@ impl Graph {
             Some(&id) => id,
             None => {
                 let id = NodeId::try_from(inner.nodes.len()).expect("fewer than 2^32 expressions");
+                if inner.loops > 0 {
+                    let body = body_of(&node, &inner.bodies);
+                    inner.bodies.push(body);
+                }
                 inner.nodes.push(node.clone());
                 inner.known.insert(node, id);
                 id
@@ -246,6 +253,28 @@ impl Graph {
 
     pub(crate) fn node(&self, id: NodeId) -> Node {
         self.inner.borrow().nodes[id as usize].clone()
+    }
+
+    /// A new loop.
+    pub(crate) fn new_loop(&self, steps: usize, backward: bool) -> Loop {
+        let mut inner = self.inner.borrow_mut();
+        let number = inner.loops;
+        inner.loops += 1;
+        let count = inner.nodes.len();
+        inner.bodies.resize(count, 0);
+        Loop { number, steps: u32::try_from(steps).expect("fewer than 2^32 steps"), backward }
+    }
+
+    /// The operation of a node that is the end of a loop.
+    pub(crate) fn loop_end(&self, id: NodeId) -> Option<Op> {
+        let inner = self.inner.borrow();
+        let op = &inner.nodes[id as usize].op;
+        matches!(op, Op::Repeat(_)).then(|| op.clone())
+    }
+
+    /// The number of the loop whose body a node belongs to.
+    pub(crate) fn body(&self, id: NodeId) -> Option<u32> {
+        self.inner.borrow().bodies.get(id as usize).and_then(|body| body.checked_sub(1))
     }
 
     /// What a node is columns of, if it is.
@@ -273,6 +302,26 @@ impl Graph {
     pub(crate) fn snapshot(&self) -> (Vec<Node>, Vec<Arc<[f64]>>) {
         let inner = self.inner.borrow();
         (inner.nodes.clone(), inner.constants.clone())
+    }
+}
+
+/// The loop whose body a new node belongs to, as [`Inner::bodies`] has it.
+fn body_of(node: &Node, bodies: &[u32]) -> u32 {
+    let mut of_args = node.args.iter().map(|arg| bodies[*arg as usize]).filter(|body| *body > 0);
+    let first = of_args.next().unwrap_or(0);
+    if of_args.any(|other| other != first) {
+        let why = "values of one loop were used in the body of another; only what a loop ends with, stacks or sums up has a \
+                   value outside of it";
+        ShapeError::new(node.op.name(), &[node.shape], why).raise();
+    }
+    match node.op.opens() {
+        Some(of) if first == 0 => of.number + 1,
+        Some(_) => {
+            let why = "a loop picks from values outside of all loops";
+            ShapeError::new(node.op.name(), &[node.shape], why).raise()
+        }
+        None if node.op.ends().is_some() || node.op.is_sum_over_rows() && !node.shape.is_batch() => 0,
+        None => first,
     }
 }
 

@@ -70,6 +70,15 @@ pub(crate) enum Draw {
     Uniform,
 }
 
+/// A loop of a graph, which carries values from step to step.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Loop {
+    pub(crate) number: u32,
+    pub(crate) steps: u32,
+    /// Whether the last step comes first, as in derivatives.
+    pub(crate) backward: bool,
+}
+
 /// One operation of a graph; its arguments are kept beside it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Op {
@@ -107,6 +116,25 @@ pub(crate) enum Op {
     /// Wide values and what becomes of them; only compilers make these. Its value is all results side by side.
     Wide(Arc<WidePass>),
     StopGradient,
+    /// The value that a loop carries, before a step.
+    Carried(Loop),
+    /// The value that a loop carries, after all steps: of what it begins with, and what a step makes of it.
+    Repeat(Loop),
+    /// Block `t` of the columns of one row, in step `t`.
+    PickRow(Loop),
+    /// Block `t` of the columns of every row, in step `t`.
+    PickCols(Loop),
+    /// A value of rows from outside that is the same in every step, as a value of the body: sums over rows of it are sums over
+    /// steps as well.
+    Held(Loop),
+    /// A draw from the stream of step `t`: the first, and so many more for each step.
+    StepDraw(Draw, u16, u16, Loop),
+    /// A value of all steps, side by side; its second argument is the loop's end.
+    Stack(Loop),
+    /// The sum of a value over all steps; its second argument is the loop's end.
+    SumSteps(Loop),
+    /// The sum over rows of a value of every step, side by side.
+    SumRowsOfSteps(Loop),
 }
 
 /// Values with many columns that are computed for a block of columns at a time, and the narrow results of all blocks.
@@ -171,12 +199,44 @@ impl Op {
             Op::Rowwise(op) => op.name(),
             Op::Wide(_) => "wide_pass",
             Op::StopGradient => "stop_gradient",
+            Op::Carried(_) => "carried",
+            Op::Repeat(_) => "repeat",
+            Op::PickRow(_) | Op::PickCols(_) => "pick",
+            Op::Held(_) => "held",
+            Op::StepDraw(Draw::Normal, ..) => "step_normal",
+            Op::StepDraw(Draw::Uniform, ..) => "step_uniform",
+            Op::Stack(_) => "stack",
+            Op::SumSteps(_) => "sum_steps",
+            Op::SumRowsOfSteps(_) => "sum_rows_of_steps",
         }
     }
 
     /// Whether row `i`, column `j` of the value needs only row `i`, column `j` of the arguments.
     pub(crate) fn is_elementwise(&self) -> bool {
-        matches!(self, Op::Unary(_) | Op::Binary(_) | Op::Select | Op::Draw(..) | Op::Gather { .. })
+        let draws = matches!(self, Op::Draw(..) | Op::Gather { .. } | Op::StepDraw(..) | Op::PickRow(_));
+        draws || matches!(self, Op::Unary(_) | Op::Binary(_) | Op::Select)
+    }
+
+    /// The loop whose body a value of this operation belongs to, whatever its arguments are.
+    pub(crate) fn opens(&self) -> Option<Loop> {
+        match *self {
+            Op::Carried(of) | Op::PickRow(of) | Op::PickCols(of) | Op::Held(of) => Some(of),
+            Op::StepDraw(_, _, _, of) => Some(of),
+            _ => None,
+        }
+    }
+
+    /// The loop that this is a result of.
+    pub(crate) fn ends(&self) -> Option<Loop> {
+        match *self {
+            Op::Repeat(of) | Op::Stack(of) | Op::SumSteps(of) => Some(of),
+            _ => None,
+        }
+    }
+
+    /// Whether this is a sum over rows, and over the steps of the loop that its arguments belong to.
+    pub(crate) fn is_sum_over_rows(&self) -> bool {
+        matches!(self, Op::SumRows | Op::MatMul(Transpose::Left) | Op::SumRowsOfSteps(_))
     }
 }
 

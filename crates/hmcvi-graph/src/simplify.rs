@@ -41,7 +41,8 @@ fn filled(x: Expr<'_>) -> Option<f64> {
 
 fn is_leaf(x: Expr<'_>) -> bool {
     let op = x.node().op;
-    matches!(op, Op::Scalar(_) | Op::Constant(_) | Op::BatchSize | Op::Draw(..) | Op::StopGradient)
+    let is_draw = matches!(op, Op::Draw(..) | Op::StepDraw(..));
+    is_draw || matches!(op, Op::Scalar(_) | Op::Constant(_) | Op::BatchSize | Op::StopGradient)
 }
 
 fn is_op(x: Expr<'_>, op: &Op) -> bool {

@@ -140,6 +140,12 @@ impl<T: Real> Run<'_, T> {
                         let key = Key { seed: memory.seed, stream, step: memory.step, row: row as u32 };
                         self.draw(draw, key, std::slice::from_raw_parts_mut(to, cols));
                     }
+                    Source::StepDraw(draw, first, each) => {
+                        let row = memory.row_offset + (self.frame.first_row + row + r) as u64;
+                        let stream = first + each * self.frame.step as u16;
+                        let key = Key { seed: memory.seed, stream, step: memory.step, row: row as u32 };
+                        self.draw(draw, key, std::slice::from_raw_parts_mut(to, cols));
+                    }
                     Source::Target(target) => {
                         copy(cols, memory.target(target, 0).add((row + r) * cols), to);
                         for shard in 1..memory.shards {
@@ -179,7 +185,8 @@ impl<T: Real> Run<'_, T> {
                         self.add_row(from, self.memory.first(self.frame, view), row + r == 0, false);
                     }
                     Sink::Accumulate { into, negative, .. } => {
-                        let Block { target, row: at, first, .. } = into;
+                        let Block { target, row: at, first, step, .. } = into;
+                        let at = at + step * self.frame.step;
                         let to = self.memory.target(target, self.frame.shard).add(at * cols);
                         let overwrite = first && self.frame.first_tile && row + r == 0;
                         self.add_row(from, to, overwrite, negative);

@@ -102,6 +102,8 @@ pub(super) struct Frame<T> {
     pub(super) first_tile: bool,
     /// The first block of columns overwrites sums over columns.
     pub(super) first_block: bool,
+    /// The number of the step of a loop.
+    pub(super) step: usize,
 }
 
 impl<T: Real> Frame<T> {
@@ -117,6 +119,7 @@ impl<T: Real> Frame<T> {
             shard: 0,
             first_tile: true,
             first_block: true,
+            step: 0,
         }
     }
 }
@@ -160,7 +163,7 @@ impl<T: Real> Memory<T> {
                 Base::Tile(i) => frame.tile.add(*frame.tile_offsets.add(i) * frame.tile_rows),
                 Base::Fixed(i) => self.fixed.add(self.fixed_offsets[i]),
             };
-            base.add(view.offset)
+            base.add(view.offset + view.step * frame.step)
         }
     }
 

@@ -132,8 +132,9 @@ fn prepare_stage(
                 let starts = (0..pack.cols).step_by(cols);
                 tasks.extend(starts.map(|c| PackTask { pack: i, cols: c..(c + cols).min(pack.cols) }));
             }
-            // Two threads have two shards, unless there are hardly any rows.
-            let together = (options.threads > 2 || options.split == Split::Rows)
+            // Two threads have two shards, unless there are hardly any rows. Sums of loops are added up in every step.
+            let is_shared = options.threads > 2 || options.split == Split::Rows;
+            let together = (is_shared && rows.loops.is_empty())
                 .then(|| Together::new(plan, rows, options.threads, codes_of));
             Prepared::Rows { codes: codes_of(rows), packs, once, packed, packed_len, together }
         }

@@ -11,7 +11,7 @@ use super::memory::{Frame, Memory};
 use super::prepare::{Codes, PackTask};
 use super::{group, rowwise};
 use crate::op::Transpose;
-use crate::plan::{Pack, RowStage, Rowwise, Step, View};
+use crate::plan::{Pack, Repeated, RowStage, Rowwise, Step, View};
 use crate::real::Real;
 use crate::shape::Rows;
 
@@ -57,7 +57,31 @@ impl<T: Real> Engine<T> {
         rows: usize,
         worker: &mut Worker<T>,
     ) {
-        for (step, code) in stage.steps.iter().zip(codes) {
+        let mut done = 0;
+        for Repeated { range, steps, backward } in &stage.loops {
+            self.part(stage, done..range.start, codes, packed, frame, rows, worker);
+            for i in 0..*steps {
+                let step = if *backward { steps - 1 - i } else { i };
+                let frame = Frame { step, first_tile: frame.first_tile && i == 0, ..*frame };
+                self.part(stage, range.clone(), codes, packed, &frame, rows, worker);
+            }
+            done = range.end;
+        }
+        self.part(stage, done..stage.steps.len(), codes, packed, frame, rows, worker);
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a part of a row stage needs what all of it needs")]
+    fn part(
+        &self,
+        stage: &RowStage,
+        range: Range<usize>,
+        codes: &[Codes],
+        packed: &[usize],
+        frame: &Frame<T>,
+        rows: usize,
+        worker: &mut Worker<T>,
+    ) {
+        for (step, code) in stage.steps[range.clone()].iter().zip(&codes[range]) {
             match (step, code) {
                 (Step::Group(_), [Some(code), _]) => self.group(code, frame, 0..rows, worker),
                 (&Step::Product { a, pack, out }, _) => {

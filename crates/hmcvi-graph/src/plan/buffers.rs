@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
 
-use super::{Base, Source, Stage, Step, View};
+use super::{Base, Repeated, Source, Stage, Step, View};
 
 /// A buffer's size and the time from its first write to its last use.
 #[derive(Clone, Copy)]
@@ -17,11 +17,12 @@ struct Life {
 
 /// Places of the buffers of a row stage, in columns. Steps run one after the other, so a group may
 /// overwrite a value of the same shape that it is the last to read.
-pub(super) fn tile(sizes: &[usize], steps: &[&Step]) -> (Vec<usize>, usize) {
+pub(super) fn tile(sizes: &[usize], steps: &[&Step], loops: &[Repeated]) -> (Vec<usize>, usize) {
     let mut lives = lives(sizes, steps.iter().copied().enumerate(), |base| match base {
         Base::Tile(i) => Some(i),
         _ => None,
     });
+    last_through_loops(&mut lives, steps, loops);
     for (time, step) in steps.iter().enumerate() {
         let Step::Group(group) = step else { continue };
         // Buffers that are read for the last time, by their sizes.
@@ -46,6 +47,22 @@ pub(super) fn tile(sizes: &[usize], steps: &[&Step]) -> (Vec<usize>, usize) {
     allocate(&lives)
 }
 
+/// Keeps what a loop reads from outside until its last step is over, and what is read after it from its first step on.
+fn last_through_loops(lives: &mut [Life], steps: &[&Step], loops: &[Repeated]) {
+    for Repeated { range, .. } in loops {
+        let (begin, end) = (range.start, range.end);
+        let views = steps[range.clone()].iter().flat_map(|step| [step.reads(), step.writes()].concat());
+        for i in views.filter_map(|view| if let Base::Tile(i) = view.base { Some(i) } else { None }) {
+            let life = &mut lives[i];
+            if life.first < begin {
+                life.last = life.last.max(end);
+            } else if life.last >= end {
+                life.first = begin;
+            }
+        }
+    }
+}
+
 #[cfg(feature = "cuda")]
 impl super::RowStage {
     /// Places of the buffers for a device that adds up all products over rows after the other steps,
@@ -53,7 +70,7 @@ impl super::RowStage {
     pub(crate) fn places_with_products_last(&self) -> (Vec<usize>, usize) {
         let is_sum = |step: &&Step| matches!(step, Step::Accumulate { .. });
         let steps = self.steps.iter().filter(|s| !is_sum(s)).chain(self.steps.iter().filter(is_sum));
-        tile(&self.buffers, &steps.collect::<Vec<_>>())
+        tile(&self.buffers, &steps.collect::<Vec<_>>(), &[])
     }
 }
 

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use super::fuse::{self, FINAL, Fusion, Key, Members};
 use super::group::GroupBuilder;
+use super::loops::{Results, is_left_by_loop};
 use super::order::{Placed, waves};
 use super::stages::{Analysis, Summand, is_given};
-use super::{Base, Block, Named, Pack, Root, Rowwise, Sink, Step, Term, View};
+use super::{Base, Block, Named, Pack, Repeated, Root, Rowwise, Sink, Step, Term, View};
 use crate::data::{DataKind, Gathered};
 use crate::graph::{Node, NodeId};
 use crate::op::{Op, Transpose};
@@ -50,6 +51,13 @@ impl Leaves {
     }
 }
 
+/// A part of a row stage: what comes before or after loops, or the body of one.
+struct Part<'a> {
+    members: Members<'a>,
+    finals: Vec<(NodeId, View)>,
+    sums: Vec<(usize, Summand)>,
+}
+
 pub(super) struct Emitter<'a> {
     pub(super) analysis: &'a Analysis,
     roots: &'a [Root],
@@ -62,6 +70,8 @@ pub(super) struct Emitter<'a> {
     tile_buffers: Vec<usize>,
     packs: Vec<Pack>,
     pack_of: HashMap<(NodeId, bool), usize>,
+    /// Targets and rows of them that the present row stage has sums for.
+    pub(super) summed: HashSet<(usize, usize)>,
 }
 
 /// Finds a name in a list, adding it if it is new.
@@ -91,6 +101,7 @@ impl<'a> Emitter<'a> {
             tile_buffers: Vec::new(),
             packs: Vec::new(),
             pack_of: HashMap::new(),
+            summed: HashSet::new(),
         }
     }
 
@@ -111,7 +122,8 @@ impl<'a> Emitter<'a> {
             next = row + rows;
             fits
         });
-        !gapless || next != self.shape(*id).fixed_rows()
+        let of_steps = summands.iter().any(|s| s.step > 0);
+        of_steps || !gapless || next != self.shape(*id).fixed_rows()
     }
 
     /// Targets that the row stage of a level must set to zero first.
@@ -173,8 +185,9 @@ impl<'a> Emitter<'a> {
         waves(steps, copies)
     }
 
-    /// Packed operands and steps of a row stage; no steps if nothing is to be done for rows.
-    pub(super) fn row_stage(&mut self, level: usize) -> (Vec<Pack>, Vec<Step>) {
+    /// Packed operands and steps of a row stage, and which of them are repeated; no steps if nothing is to be done for
+    /// rows.
+    pub(super) fn row_stage(&mut self, level: usize) -> (Vec<Pack>, Vec<Step>, Vec<Repeated>) {
         let analysis = self.analysis;
         let finals: Vec<(NodeId, View)> = self
             .finals(Shape::is_batch)
@@ -188,29 +201,77 @@ impl<'a> Emitter<'a> {
             .filter(|(_, (id, _))| analysis.level[*id as usize] == level + 1)
             .flat_map(|(t, (_, summands))| summands.iter().map(move |s| (t, *s)))
             .collect();
+        let needed = self.needed_rows(&finals, &sums);
+        self.tile_views.clear();
+        self.summed.clear();
+        let loops = self.loop_results(&needed);
+        let parts = self.parts(&needed, &finals, &sums, &loops);
+        let (mut steps, mut repeated) = (Vec::new(), Vec::new());
+        for (number, part) in parts.into_iter().enumerate() {
+            let results = loops.get(number / 2).and_then(Option::as_ref).filter(|_| number % 2 == 1);
+            steps.extend(results.map(|results| self.before_loop(results)).into_iter().flatten());
+            let begin = steps.len();
+            let own = self.steps(&part.members, &part.finals, &part.sums);
+            steps.extend(own.into_iter().map(|(_, step)| step));
+            if let Some(results) = results {
+                steps.extend(self.after_step(results));
+                repeated.push(results.repeated(begin..steps.len()));
+            }
+        }
+        self.pack_of.clear();
+        (std::mem::take(&mut self.packs), steps, repeated)
+    }
+
+    /// Values of rows that a stage computes, or that its loops leave behind.
+    fn needed_rows(&self, finals: &[(NodeId, View)], sums: &[(usize, Summand)]) -> HashSet<NodeId> {
+        let loops = &self.analysis.loops;
         let operands = sums.iter().flat_map(|(_, s)| [Some(s.a), s.b]).flatten();
         let mut todo: Vec<NodeId> = finals.iter().map(|(id, _)| *id).chain(operands).collect();
         let mut needed = HashSet::new();
         while let Some(id) = todo.pop() {
-            let node = &analysis.nodes[id as usize];
+            let node = self.node(id);
             if node.shape.is_batch() && !is_given(&node.op) && needed.insert(id) {
                 todo.extend(&node.args);
+                todo.extend(loops.body(id).map(|body| loops.end(body)));
             }
         }
+        needed
+    }
+
+    /// The parts of a stage in order: one, and two more for every loop.
+    fn parts(
+        &self,
+        needed: &HashSet<NodeId>,
+        finals: &[(NodeId, View)],
+        sums: &[(usize, Summand)],
+        loops: &[Option<Results>],
+    ) -> Vec<Part<'a>> {
+        let analysis = self.analysis;
+        let of = |id: NodeId| analysis.loops.part(id);
         let mut members: Vec<NodeId> = needed.iter().copied().collect();
+        members.retain(|id| !is_left_by_loop(&self.node(*id).op));
         members.sort_unstable();
         let products = sums.iter().filter_map(|(_, s)| s.b.map(|b| [s.a, b])).flatten();
-        let stage = Members {
-            nodes: &analysis.nodes,
-            sums: HashSet::new(),
-            kept: products.filter(|id| needed.contains(id)).collect(),
-            copied: finals.iter().map(|(id, _)| *id).filter(|id| needed.contains(id)).collect(),
-            members,
+        let mut kept: HashSet<NodeId> = products.filter(|id| needed.contains(id)).collect();
+        kept.extend(loops.iter().flatten().flat_map(Results::kept));
+        for &id in members.iter().filter(|_| !loops.is_empty()) {
+            let others = self.node(id).args.iter().filter(|arg| of(**arg) != of(id));
+            kept.extend(others.filter(|arg| needed.contains(arg)));
+        }
+        let part = |number: usize| {
+            let here = |id: &NodeId| of(*id) == number;
+            let finals: Vec<_> = finals.iter().copied().filter(|(id, _)| here(id)).collect();
+            let sums = sums.iter().copied().filter(|(_, s)| of(s.a).max(s.b.map_or(0, of)) == number);
+            let members = Members {
+                nodes: &analysis.nodes,
+                sums: HashSet::new(),
+                kept: kept.iter().copied().filter(here).collect(),
+                copied: finals.iter().map(|(id, _)| *id).filter(|id| needed.contains(id)).collect(),
+                members: members.iter().copied().filter(here).collect(),
+            };
+            Part { members, finals, sums: sums.collect() }
         };
-        self.tile_views.clear();
-        let steps = self.steps(&stage, &finals, &sums).into_iter().map(|(_, step)| step).collect();
-        self.pack_of.clear();
-        (std::mem::take(&mut self.packs), steps)
+        (0..=2 * loops.len()).map(part).collect()
     }
 
     /// Wanted values of some shapes, with the memory they go to.
@@ -233,7 +294,7 @@ impl<'a> Emitter<'a> {
             };
             let shape = self.shape(node);
             if wanted(shape) {
-                finals.push((node, View { base, offset: 0, stride: shape.cols }));
+                finals.push((node, View { base, offset: 0, stride: shape.cols, step: 0 }));
             }
         }
         finals
@@ -255,13 +316,13 @@ impl<'a> Emitter<'a> {
             (&mut self.fixed_buffers, shape.elements(), Base::Fixed)
         };
         buffers.push(size);
-        View { base: base(buffers.len() - 1), offset: 0, stride: shape.cols }
+        View { base: base(buffers.len() - 1), offset: 0, stride: shape.cols, step: 0 }
     }
 
     /// Where a value is in memory.
     pub(super) fn view(&mut self, id: NodeId) -> View {
         let node = self.node(id);
-        let at = |base| View { base, offset: 0, stride: node.shape.cols };
+        let at = |base| View { base, offset: 0, stride: node.shape.cols, step: 0 };
         match &node.op {
             Op::Input(name) => at(Base::Input(place(&mut self.leaves.inputs, name, node.shape))),
             Op::Parameter(name) => at(Base::Parameter(place(&mut self.leaves.parameters, name, node.shape))),
@@ -307,6 +368,14 @@ impl<'a> Emitter<'a> {
                     };
                     self.set_view(id, View { offset: base.offset + offset, ..base });
                 }
+                Op::PickCols(_) => {
+                    let from = self.view(node.args[0]);
+                    self.set_view(id, View { step: node.shape.cols, ..from });
+                }
+                Op::Held(_) => {
+                    let from = self.view(node.args[0]);
+                    self.set_view(id, from);
+                }
                 Op::ConcatCols | Op::ConcatRows => {
                     let mut view = self.keep(id);
                     for &arg in &node.args {
@@ -346,7 +415,7 @@ impl<'a> Emitter<'a> {
         }
         for &(target, sum) in sums.iter().filter(|(_, s)| s.b.is_none()) {
             let shape = self.shape(sum.a);
-            let into = Block { target, row: sum.row, rows: sum.rows, first: false };
+            let into = Block { target, row: sum.row, rows: sum.rows, first: false, step: sum.step };
             let sink = Sink::Accumulate { value: 0, into, negative: sum.negative };
             add(fusion.home(sum.a, shape), shape, sum.a, sink);
         }
@@ -367,7 +436,7 @@ impl<'a> Emitter<'a> {
         view
     }
 
-    fn set_view(&mut self, id: NodeId, view: View) {
+    pub(super) fn set_view(&mut self, id: NodeId, view: View) {
         let batch = self.shape(id).is_batch();
         let views = if batch { &mut self.tile_views } else { &mut self.views };
         views.insert(id, view);
@@ -428,7 +497,7 @@ impl<'a> Emitter<'a> {
             for chunk in terms.chunks(TERMS_TOGETHER) {
                 let last = chunk[chunk.len() - 1].0;
                 let terms = chunk.iter().map(|(_, term)| *term).collect();
-                let into = Block { target, row, rows, first: false };
+                let into = Block { target, row, rows, first: false, step: 0 };
                 steps.push(((last, 2), Step::Accumulate { into, cols, terms }));
             }
         }

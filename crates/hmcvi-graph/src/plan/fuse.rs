@@ -281,7 +281,7 @@ fn is_expensive(op: &Op) -> bool {
     match op {
         Op::Unary(f) => f.is_expensive(),
         Op::Binary(f) => f.is_expensive(),
-        Op::Draw(..) | Op::Gather { .. } => true,
+        Op::Draw(..) | Op::StepDraw(..) | Op::Gather { .. } => true,
         _ => false,
     }
 }

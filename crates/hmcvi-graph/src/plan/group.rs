@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::emit::Emitter;
 use super::fuse::{Fusion, Key, Members};
-use super::{Group, Instruction, Sink, Source, Value};
+use super::{Group, Instruction, Sink, Source, Value, View};
 use crate::graph::{Node, NodeId};
 use crate::op::{Op, Unary};
 use crate::shape::Shape;
@@ -84,10 +84,10 @@ impl<'e, 'a> GroupBuilder<'e, 'a> {
                 continue;
             }
             let node = self.emitter.node(id);
-            let is_sum = self.members.sums.contains(&id);
+            let is_given = self.members.sums.contains(&id) || matches!(node.op, Op::PickRow(_));
             let value = if !self.is_here(id, node) {
                 self.read(id)
-            } else if let Some(&arg) = node.args.get(done).filter(|_| !is_sum) {
+            } else if let Some(&arg) = node.args.get(done).filter(|_| !is_given) {
                 todo.extend([(id, done + 1), (arg, 0)]);
                 continue;
             } else {
@@ -109,6 +109,10 @@ impl<'e, 'a> GroupBuilder<'e, 'a> {
         if self.members.sums.contains(&id) {
             return self.source(Source::Target(self.emitter.analysis.target[&id]));
         }
+        if let Op::PickRow(_) = node.op {
+            let view = View { step: node.shape.cols, ..self.emitter.view(node.args[0]) };
+            return self.source(if node.shape.cols == 1 { Source::One(view) } else { Source::Row(view) });
+        }
         let args: Vec<Value> = node.args.iter().map(|a| self.known[a]).collect();
         let instruction = match (&node.op, &args[..]) {
             // Reading repeats the argument already.
@@ -117,6 +121,9 @@ impl<'e, 'a> GroupBuilder<'e, 'a> {
             (Op::Binary(f), &[a, b]) => Instruction::Binary(*f, a, b),
             (Op::Select, &[c, a, b]) => Instruction::Select(c, a, b),
             (Op::Draw(draw, stream), _) => return self.source(Source::Draw(*draw, *stream)),
+            (Op::StepDraw(draw, first, each, _), _) => {
+                return self.source(Source::StepDraw(*draw, *first, *each));
+            }
             (Op::Gather { data, index, kind }, _) => {
                 let leaves = &mut self.emitter.leaves;
                 let (data, index) = leaves.gathered(data, index, node.shape.cols, *kind);

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use super::{
-    Base, Block, Group, Instruction, Pack, Plan, Program, Sink, Source, Stage, Step, View, Wide, WideStep,
+    Base, Block, Group, Instruction, Pack, Plan, Program, RowStage, Sink, Source, Stage, Step, View, Wide,
+    WideStep,
 };
 use crate::op::{Draw, Transpose, Unary};
 use crate::shape::Shape;
@@ -41,7 +42,7 @@ pub struct BatchProduct {
 }
 
 impl Program {
-    /// Matrix products of all row stages in order, without those of wide values, which are computed block by block.
+    /// Matrix products of all row stages in order, those of loops in every step, without those of wide values, which are computed block by block.
     pub fn products(&self) -> Vec<BatchProduct> {
         let stages = self.plan.stages.iter().filter_map(|stage| match stage {
             Stage::Rows(rows) => Some(rows),
@@ -57,7 +58,12 @@ impl Program {
             }
             _ => None,
         };
-        stages.flat_map(|rows| rows.steps.iter().filter_map(|step| of_step(&rows.packs, step))).collect()
+        let of_stage = |rows: &RowStage| {
+            let steps = rows.steps.iter().enumerate();
+            let products = steps.filter_map(|(i, step)| Some((of_step(&rows.packs, step)?, rows.times(i))));
+            products.flat_map(|(product, times)| vec![product; times]).collect::<Vec<_>>()
+        };
+        stages.flat_map(of_stage).collect()
     }
 
     /// Work and memory, known before the first run.
@@ -74,30 +80,27 @@ impl Program {
                     cost.steps += rows.steps.len() as u64;
                     cost.tile_values_per_row = cost.tile_values_per_row.max(rows.width as u64);
                     cost.packed_values += rows.packs.iter().map(|p| (p.depth * p.cols) as u64).sum::<u64>();
-                    for step in &rows.steps {
-                        match step {
-                            Step::Product { pack, .. } => {
-                                let pack = &rows.packs[*pack];
-                                cost.product_flop_per_row += 2 * (pack.depth * pack.cols) as u64;
-                            }
-                            Step::Accumulate { into, cols, terms } => {
-                                cost.product_flop_per_row += 2 * (into.rows * cols * terms.len()) as u64;
-                            }
-                            Step::Group(group) => cost.element_ops_per_row += ops(group) as u64,
-                            Step::Rowwise(step) => {
-                                cost.element_ops_per_row += step.op.operations(step.args[0].1) as u64;
-                            }
-                            Step::Wide(wide) => {
-                                cost.product_flop_per_row += wide_flop(wide, &rows.packs);
-                                cost.element_ops_per_row += wide_ops(wide);
-                            }
-                            Step::FixedProduct { .. } => {}
-                        }
+                    for (i, step) in rows.steps.iter().enumerate() {
+                        let (flop, elements) = work(step, &rows.packs);
+                        cost.product_flop_per_row += flop * rows.times(i) as u64;
+                        cost.element_ops_per_row += elements * rows.times(i) as u64;
                     }
                 }
             }
         }
         cost
+    }
+}
+
+/// Floating-point operations of products and element-wise operations of a step, per row.
+fn work(step: &Step, packs: &[Pack]) -> (u64, u64) {
+    match step {
+        Step::Product { pack, .. } => (2 * (packs[*pack].depth * packs[*pack].cols) as u64, 0),
+        Step::Accumulate { into, cols, terms } => (2 * (into.rows * cols * terms.len()) as u64, 0),
+        Step::Group(group) => (0, ops(group) as u64),
+        Step::Rowwise(step) => (0, step.op.operations(step.args[0].1) as u64),
+        Step::Wide(wide) => (wide_flop(wide, packs), wide_ops(wide)),
+        Step::FixedProduct { .. } => (0, 0),
     }
 }
 
@@ -178,7 +181,18 @@ impl fmt::Display for Program {
                         writeln!(f, "  pack {p}: {view}{transposed} as [{depth}, {cols}]")?;
                     }
                     let packs: Vec<[usize; 2]> = stage.packs.iter().map(|p| [p.depth, p.cols]).collect();
-                    stage.steps.iter().try_for_each(|step| write_step(f, plan, step, &packs))?;
+                    for (i, step) in stage.steps.iter().enumerate() {
+                        let begins = stage.loops.iter().find(|l| l.range.start == i);
+                        begins.map_or(Ok(()), |l| {
+                            let last = l.steps - 1;
+                            let (from, to) = if l.backward { (last, 0) } else { (0, last) };
+                            writeln!(f, "  for t from {from} to {to}:")
+                        })?;
+                        write_step(f, plan, step, &packs)?;
+                        if stage.loops.iter().any(|l| l.range.end == i + 1) {
+                            writeln!(f, "  end of the loop")?;
+                        }
+                    }
                 }
             }
         }
@@ -195,14 +209,17 @@ fn name(plan: &Plan, view: View) -> String {
         Base::Tile(i) => format!("t{i}"),
         Base::Fixed(i) => format!("f{i}"),
     };
-    if view.offset == 0 { base } else { format!("{base}+{}", view.offset) }
+    let offset = if view.offset == 0 { String::new() } else { format!("+{}", view.offset) };
+    let step = if view.step == 0 { String::new() } else { format!("+{} t", view.step) };
+    base + &offset + &step
 }
 
 fn target(plan: &Plan, block: Block) -> String {
     let cols = plan.targets[block.target].cols;
     let (row, end) = (block.row, block.row + block.rows);
     let equals = if block.first { "=" } else { "+=" };
-    format!("sum {}[{row}..{end}, {cols}] {equals}", block.target)
+    let step = if block.step == 0 { "" } else { " + t" };
+    format!("sum {}[{row}..{end}{step}, {cols}] {equals}", block.target)
 }
 
 fn write_step(f: &mut fmt::Formatter<'_>, plan: &Plan, step: &Step, packs: &[[usize; 2]]) -> fmt::Result {
@@ -292,6 +309,8 @@ fn write_group(f: &mut fmt::Formatter<'_>, plan: &Plan, group: &Group) -> fmt::R
         }
         Some(Source::Draw(Draw::Normal, stream)) => format!("normal({stream})"),
         Some(Source::Draw(Draw::Uniform, stream)) => format!("uniform({stream})"),
+        Some(Source::StepDraw(Draw::Normal, stream, each)) => format!("normal({stream} + {each} t)"),
+        Some(Source::StepDraw(Draw::Uniform, stream, each)) => format!("uniform({stream} + {each} t)"),
         Some(Source::Target(t)) => format!("sum {t}"),
     };
     for (i, instruction) in group.instructions.iter().enumerate() {

@@ -13,10 +13,12 @@ mod emit;
 mod fuse;
 mod group;
 mod listing;
+mod loops;
 mod order;
 mod program;
 mod stages;
 mod sums_last;
+mod unroll;
 mod wide;
 
 pub use listing::{BatchProduct, Cost};
@@ -25,6 +27,7 @@ pub use program::{Program, ProgramBuilder};
 pub(crate) use blocks::{Wide, WideStep};
 pub(crate) use sums_last::SumsLast;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::data::Gathered;
@@ -38,6 +41,8 @@ use crate::shape::{Rows, Shape};
 enum For {
     /// Few threads with caches: wide values are not kept, and what depends on constants alone is computed once.
     Processor,
+    /// The same with all loops written out.
+    ProcessorUnrolled,
     /// Many threads with much memory: everything is done in every run.
     #[cfg(feature = "cuda")]
     Gpu,
@@ -80,6 +85,10 @@ impl Plan {
         self.steps().filter_map(|step| if let Step::Group(group) = step { Some(group) } else { None })
     }
 
+    pub(crate) fn has_loops(&self) -> bool {
+        self.stages.iter().any(|stage| matches!(stage, Stage::Rows(rows) if !rows.loops.is_empty()))
+    }
+
     pub(crate) fn steps(&self) -> impl Iterator<Item = &Step> {
         self.stages.iter().flat_map(|stage| match stage {
             Stage::Fixed { waves } => waves.iter().flatten().collect::<Vec<_>>(),
@@ -115,11 +124,29 @@ pub(crate) struct RowStage {
     pub(crate) clears: Vec<usize>,
     pub(crate) packs: Vec<Pack>,
     pub(crate) steps: Vec<Step>,
+    /// Parts of the steps that are repeated, in order.
+    pub(crate) loops: Vec<Repeated>,
     /// Place of every tile buffer in columns, and columns in all.
     pub(crate) offsets: Vec<usize>,
     pub(crate) width: usize,
     /// Columns of every tile buffer, for those who place them otherwise.
     pub(crate) buffers: Vec<usize>,
+}
+
+impl RowStage {
+    /// How often a step is done.
+    pub(crate) fn times(&self, step: usize) -> usize {
+        self.loops.iter().find(|of| of.range.contains(&step)).map_or(1, |of| of.steps)
+    }
+}
+
+/// Steps that are repeated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Repeated {
+    pub(crate) range: Range<usize>,
+    pub(crate) steps: usize,
+    /// Whether the last one comes first.
+    pub(crate) backward: bool,
 }
 
 /// A right operand of row-stage products, laid out once for all tiles.
@@ -152,6 +179,8 @@ pub(crate) struct View {
     pub(crate) base: Base,
     pub(crate) offset: usize,
     pub(crate) stride: usize,
+    /// Values by which it moves on with every step of the loop that it is used in.
+    pub(crate) step: usize,
 }
 
 #[derive(Clone)]
@@ -198,6 +227,8 @@ pub(crate) struct Block {
     pub(crate) rows: usize,
     /// The first sum into these rows overwrites them.
     pub(crate) first: bool,
+    /// Rows by which it moves on with every step of a loop.
+    pub(crate) step: usize,
 }
 
 /// One product `± aᵀb` of an accumulation.
@@ -237,6 +268,8 @@ pub(crate) enum Source {
         index: usize,
     },
     Draw(Draw, u16),
+    /// A draw of a loop: the first stream, and how much greater it is with every step.
+    StepDraw(Draw, u16, u16),
     /// A target, summed over the shards.
     Target(usize),
 }

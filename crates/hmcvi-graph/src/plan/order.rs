@@ -1,6 +1,6 @@
 //! Order the steps of a stage: which sums come first, which updates wait, which steps may run side by side.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::emit::Emitter;
 use super::fuse::{FINAL, Key};
@@ -11,8 +11,9 @@ pub(super) type Placed = ((Key, usize), Step);
 
 impl Emitter<'_> {
     /// Lets the first sum into each block overwrite it, unless the target is cleared.
-    pub(super) fn mark_first(&self, steps: &mut [Placed]) {
-        let (mut seen, mut clears) = (HashSet::new(), HashMap::new());
+    pub(super) fn mark_first(&mut self, steps: &mut [Placed]) {
+        let mut seen = std::mem::take(&mut self.summed);
+        let mut clears = HashMap::new();
         let mut mark = |block: &mut Block| {
             let clears = clears.entry(block.target).or_insert_with(|| self.clears(block.target));
             block.first = !*clears && seen.insert((block.target, block.row));
@@ -28,6 +29,7 @@ impl Emitter<'_> {
                 _ => {}
             }
         }
+        self.summed = seen;
     }
 
     /// Makes updates wait in a buffer where other steps of the end still read the old value;

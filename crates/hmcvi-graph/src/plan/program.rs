@@ -18,12 +18,14 @@ pub struct ProgramBuilder<'g> {
     outputs: Vec<(String, Expr<'g>)>,
     updates: Vec<(Expr<'g>, Expr<'g>)>,
     prefix: String,
+    unrolled: bool,
 }
 
 impl Graph {
     /// Starts to describe a program: which expressions it returns and which parameters it updates.
     pub fn program(&self) -> ProgramBuilder<'_> {
-        ProgramBuilder { graph: self, outputs: Vec::new(), updates: Vec::new(), prefix: String::new() }
+        let (outputs, updates) = (Vec::new(), Vec::new());
+        ProgramBuilder { graph: self, outputs, updates, prefix: String::new(), unrolled: false }
     }
 }
 
@@ -50,6 +52,13 @@ impl<'g> ProgramBuilder<'g> {
         self
     }
 
+    /// Writes loops out, step by step: a larger program that computes the same, and keeps the values of all steps instead
+    /// of computing them again.
+    #[must_use]
+    pub fn unrolled(self) -> Self {
+        ProgramBuilder { unrolled: true, ..self }
+    }
+
     /// Compiles for any device.
     pub fn compile(self) -> Result<Program, CompileError> {
         let (mut nodes, constants) = self.graph.snapshot();
@@ -63,6 +72,9 @@ impl<'g> ProgramBuilder<'g> {
             let known = |r: &Root| matches!(r, Root::Output { name: n, .. } if *n == name);
             if roots.iter().any(known) {
                 return Err(CompileError::DuplicateOutput(name));
+            }
+            if self.graph.body(value.id).is_some() {
+                return Err(CompileError::InsideLoop(name));
             }
             roots.push(Root::Output { name, node: value.id });
         }
@@ -83,7 +95,8 @@ impl<'g> ProgramBuilder<'g> {
         if roots.is_empty() {
             return Err(CompileError::Empty);
         }
-        let plan = Arc::new(stages::plan(&nodes, &constants, &roots, For::Processor));
+        let target = if self.unrolled { For::ProcessorUnrolled } else { For::Processor };
+        let plan = Arc::new(stages::plan(&nodes, &constants, &roots, target));
         Ok(Program {
             plan,
             #[cfg(feature = "cuda")]
@@ -111,7 +124,9 @@ type Described = (Vec<Node>, Vec<Arc<[f64]>>, Vec<Root>);
 impl Program {
     /// The plan for a GPU.
     pub(crate) fn for_gpu(&self) -> Arc<Plan> {
-        let is_same = self.plan.once.is_empty() && !self.plan.steps().any(|s| matches!(s, Step::Wide(_)));
+        let is_same = self.plan.once.is_empty()
+            && !self.plan.steps().any(|s| matches!(s, Step::Wide(_)))
+            && !self.plan.has_loops();
         if is_same {
             return self.plan.clone();
         }

@@ -10,9 +10,10 @@ use std::sync::Arc;
 
 use super::buffers;
 use super::emit::{self, Emitter};
-use super::{For, Named, Plan, Root, RowStage, Stage, Target, constants, wide};
+use super::loops::{self, Loops};
+use super::{For, Named, Plan, Root, RowStage, Stage, Target, constants, unroll, wide};
 use crate::graph::{Node, NodeId};
-use crate::op::{Binary, Op, Transpose, Unary};
+use crate::op::{Binary, Op, Unary};
 use crate::shape::Shape;
 
 /// A term of a sum over rows: `± Σ_rows a` or `± aᵀb`, at some row of its target.
@@ -24,11 +25,14 @@ pub(super) struct Summand {
     pub(super) negative: bool,
     pub(super) row: usize,
     pub(super) rows: usize,
+    /// Rows by which it moves on with every step of a loop.
+    pub(super) step: usize,
 }
 
 /// The needed nodes, and what stage each belongs to.
 pub(super) struct Analysis {
     pub(super) nodes: Vec<Node>,
+    pub(super) loops: Loops,
     pub(super) level: Vec<usize>,
     /// Fixed values that are computed from constants alone, once.
     pub(super) constant: Vec<bool>,
@@ -71,10 +75,16 @@ pub(super) fn is_given(op: &Op) -> bool {
 
 /// Plans a program for some roots.
 pub(super) fn plan(nodes: &[Node], constants: &[Arc<[f64]>], roots: &[Root], target: For) -> Plan {
-    let (mut nodes, roots) = compact(nodes, roots);
+    let (mut nodes, mut roots) = compact(nodes, roots);
     let constants = constants::needed(&mut nodes, constants);
-    let is_once = target == For::Processor;
-    let (nodes, roots) = if is_once { wide::gather(nodes, roots) } else { (nodes, roots) };
+    let is_once = matches!(target, For::Processor | For::ProcessorUnrolled);
+    if target != For::Processor {
+        (nodes, roots) = unroll::unrolled(nodes, roots);
+    }
+    // Passes go in an order of their own: where there are loops, wide values stay in memory.
+    if is_once && Loops::of(&nodes).is_empty() {
+        (nodes, roots) = wide::gather(nodes, roots);
+    }
     let analysis = analyse(nodes, &roots, is_once);
     let mut emitter = Emitter::new(&analysis, &roots);
     let once = emitter.constant_stage();
@@ -82,12 +92,12 @@ pub(super) fn plan(nodes: &[Node], constants: &[Arc<[f64]>], roots: &[Root], tar
     let mut stages = Vec::new();
     for level in 0..=last {
         stages.push(Stage::Fixed { waves: emitter.fixed_stage(level, level == last) });
-        let (packs, steps) = emitter.row_stage(level);
+        let (packs, steps, loops) = emitter.row_stage(level);
         if !steps.is_empty() {
             let buffers = emitter.take_tile_buffers();
-            let (offsets, width) = buffers::tile(&buffers, &steps.iter().collect::<Vec<_>>());
+            let (offsets, width) = buffers::tile(&buffers, &steps.iter().collect::<Vec<_>>(), &loops);
             let clears = emitter.clears_at(level);
-            stages.push(Stage::Rows(RowStage { clears, packs, steps, offsets, width, buffers }));
+            stages.push(Stage::Rows(RowStage { clears, packs, steps, loops, offsets, width, buffers }));
         }
     }
     let (fixed_offsets, fixed_len) = buffers::fixed(&emitter.fixed_buffers, &once, &stages);
@@ -126,6 +136,7 @@ fn place_targets(analysis: &Analysis) -> (Vec<Target>, usize) {
 
 /// Keeps the nodes that the roots need, in order and renumbered, without `stop_gradient`.
 fn compact(nodes: &[Node], roots: &[Root]) -> (Vec<Node>, Vec<Root>) {
+    let ends = loops::ends(nodes);
     let mut needed = vec![false; nodes.len()];
     let mut todo: Vec<NodeId> = roots
         .iter()
@@ -137,6 +148,7 @@ fn compact(nodes: &[Node], roots: &[Root]) -> (Vec<Node>, Vec<Root>) {
     while let Some(id) = todo.pop() {
         if !std::mem::replace(&mut needed[id as usize], true) {
             todo.extend(&nodes[id as usize].args);
+            todo.extend(nodes[id as usize].op.opens().map(|of| ends[&of.number]));
         }
     }
     let mut kept: Vec<Node> = Vec::new();
@@ -147,7 +159,11 @@ fn compact(nodes: &[Node], roots: &[Root]) -> (Vec<Node>, Vec<Root>) {
             new_id[id] = args[0];
             continue;
         }
-        if matches!(node.op, Op::MatMul(_) | Op::Rowwise(_) | Op::SliceCols(_) | Op::SliceRows(_)) {
+        let reads_memory = matches!(
+            node.op,
+            Op::MatMul(_) | Op::Rowwise(_) | Op::SliceCols(_) | Op::SliceRows(_) | Op::PickRow(_)
+        );
+        if reads_memory {
             // These read matrices in memory, where a lone number has no place: copy it there.
             for arg in &mut args {
                 if matches!(kept[*arg as usize].op, Op::Scalar(_) | Op::BatchSize) {
@@ -181,17 +197,16 @@ fn analyse(nodes: Vec<Node>, roots: &[Root], is_once: bool) -> Analysis {
         let (Root::Output { node, .. } | Root::Update { node, .. }) = root;
         uses[*node as usize] += 1;
     }
-    let mut level = vec![0; nodes.len()];
+    let loops = Loops::of(&nodes);
+    let level = levels(&nodes, &loops);
     let mut summands: Vec<Option<Vec<Summand>>> = vec![None; nodes.len()];
     let mut merged = vec![false; nodes.len()];
     for (id, node) in nodes.iter().enumerate() {
-        let highest = node.args.iter().map(|&a| level[a as usize]).max().unwrap_or(0);
-        let sums_batch = is_sum(&node.op) && nodes[node.args[0] as usize].shape.is_batch();
-        level[id] = highest + usize::from(sums_batch);
-        summands[id] = if sums_batch {
+        summands[id] = if sums_batch(&nodes, node) {
             let b = node.args.get(1).copied();
             let rows = node.shape.fixed_rows();
-            Some(vec![Summand { a: node.args[0], b, negative: false, row: 0, rows }])
+            let step = usize::from(matches!(node.op, Op::SumRowsOfSteps(_)));
+            Some(vec![Summand { a: node.args[0], b, negative: false, row: 0, rows, step }])
         } else {
             merge(&nodes, id, &mut summands, &uses, &level, &mut merged)
         };
@@ -211,13 +226,39 @@ fn analyse(nodes: Vec<Node>, roots: &[Root], is_once: bool) -> Analysis {
     });
     let last = ends.chain(level.iter().copied()).max().unwrap_or(0);
     let constant = if is_once { constants::computed(&nodes) } else { vec![false; nodes.len()] };
-    let mut analysis = Analysis { nodes, level, constant, target, targets, merged, last };
+    let mut analysis = Analysis { nodes, loops, level, constant, target, targets, merged, last };
     analysis.postpone();
     analysis
 }
 
-fn is_sum(op: &Op) -> bool {
-    matches!(op, Op::SumRows | Op::MatMul(Transpose::Left))
+/// Whether a node is a sum over the rows of the batch.
+fn sums_batch(nodes: &[Node], node: &Node) -> bool {
+    node.op.is_sum_over_rows() && nodes[node.args[0] as usize].shape.is_batch()
+}
+
+/// How many sums over rows come before each value. The values of a loop's body have those of all that goes into it.
+fn levels(nodes: &[Node], loops: &Loops) -> Vec<usize> {
+    let mut of_loops = vec![0; loops.len()];
+    loop {
+        let mut level: Vec<usize> = Vec::with_capacity(nodes.len());
+        for (id, node) in nodes.iter().enumerate() {
+            let of_args = node.args.iter().map(|&a| level[a as usize]).max().unwrap_or(0);
+            let of_body = loops.body(id as NodeId).map_or(0, |body| of_loops[body]);
+            level.push(of_args.max(of_body) + usize::from(sums_batch(nodes, node)));
+        }
+        let before = of_loops.clone();
+        for (id, &of) in level.iter().enumerate() {
+            if let Some(body) = loops.body(id as NodeId) {
+                of_loops[body] = of_loops[body].max(of);
+            }
+        }
+        for (body, of) in of_loops.iter_mut().enumerate() {
+            *of = (*of).max(level[loops.end(body) as usize]);
+        }
+        if of_loops == before {
+            return level;
+        }
+    }
 }
 
 /// Sums, differences and stacks of sums over rows are one sum over rows, if nothing else needs the parts.
@@ -250,7 +291,10 @@ fn merge(
         let same = nodes[arg].shape == node.shape || node.op == Op::ConcatRows;
         same && uses[arg] == 1 && level[arg] == level[id] && summands[arg].is_some()
     };
-    if parts.is_empty() || !parts.iter().all(fits) {
+    // Rows of steps are not those of their target.
+    let of_steps = |arg: usize| summands[arg].iter().flatten().any(|part| part.step > 0);
+    let moves = parts.iter().any(|&(arg, row, _)| row > 0 && of_steps(arg));
+    if parts.is_empty() || !parts.iter().all(fits) || moves {
         return None;
     }
     // The first list grows, so that long sums are not copied with every term.

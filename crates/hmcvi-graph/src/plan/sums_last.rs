@@ -35,9 +35,9 @@ impl SumsLast {
             }
         }
         let all: Vec<&Step> = steps.iter().chain(sums.values().flatten()).collect();
-        let (offsets, width) = buffers::tile(&buffers, &all);
-        let (clears, packs) = (stage.clears.clone(), stage.packs.clone());
-        SumsLast { stage: RowStage { clears, packs, steps, offsets, width, buffers }, sums }
+        let (offsets, width) = buffers::tile(&buffers, &all, &[]);
+        let (clears, packs, loops) = (stage.clears.clone(), stage.packs.clone(), Vec::new());
+        SumsLast { stage: RowStage { clears, packs, steps, loops, offsets, width, buffers }, sums }
     }
 }
 
@@ -75,7 +75,7 @@ fn in_memory(group: &mut Group, value: usize, buffers: &mut Vec<usize>) -> View 
     });
     stored.unwrap_or_else(|| {
         buffers.push(group.shape.cols);
-        let view = View { base: Base::Tile(buffers.len() - 1), offset: 0, stride: group.shape.cols };
+        let view = View { base: Base::Tile(buffers.len() - 1), offset: 0, stride: group.shape.cols, step: 0 };
         group.sinks.push(Sink::Store(value, view));
         view
     })

@@ -95,7 +95,9 @@ impl Writer<'_> {
                     (address, format!("p{v}[row * {cols} + col]"))
                 }
                 Source::Literal(_) | Source::BatchSize => continue,
-                Source::Gather { .. } | Source::Draw(..) => unreachable!("only rows of the batch are drawn"),
+                Source::Gather { .. } | Source::Draw(..) | Source::StepDraw(..) => {
+                    unreachable!("only rows of the batch are drawn")
+                }
             };
             let _ = write!(list, ", const float* p{v}");
             let _ = write!(arguments, ", {address}");

@@ -116,6 +116,7 @@ impl Writer<'_> {
                 }
                 Source::Draw(kind, stream) => draw(kind, stream, "x.first + row", "col"),
                 Source::Literal(_) | Source::BatchSize => continue,
+                Source::StepDraw(..) => unreachable!("plans for GPUs have no loops"),
                 Source::Target(_) => unreachable!("row stages do not read the sums of their own level"),
             };
             reads.push((v, element.when(source), text));
