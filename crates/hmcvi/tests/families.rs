@@ -52,6 +52,12 @@ fn families() -> Vec<(&'static str, Arc<dyn Family>)> {
         ("chain from a mixture", Mixture, chain),
         ("chain from a flow", Planar, chain),
         ("chain of steps of their own", Gaussian, ChainSettings { per_step: true, ..chain }),
+        ("reverse models with a flow", Gaussian, ChainSettings { reverse: Reverse::Flow, ..chain }),
+        (
+            "the same with momenta that remain",
+            Gaussian,
+            ChainSettings { reverse: Reverse::Flow, partial_momentum: true, ..chain },
+        ),
         ("ULA", Gaussian, annealed()),
         ("DAIS", Gaussian, underdamped),
         ("UHA", Gaussian, ChainSettings { leapfrog_steps: 2, per_step: true, ..underdamped }),

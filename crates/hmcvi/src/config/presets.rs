@@ -1,7 +1,9 @@
 //! Hold the 22 rows of the paper's table (`tab:Results`) by name.
 
 use super::spec::RunSpec;
-use crate::family::{Acceptance, AcceptanceGradient, Bridge, ChainSettings, Mass, Reverse, StepSize};
+use crate::family::{
+    Acceptance, AcceptanceGradient, Bridge, ChainSettings, Mass, Reverse, StepSize, Writing,
+};
 
 /// One row of the paper's table.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,6 +42,7 @@ const fn row(
         bridge: Bridge::None,
         per_step: false,
         tempering: false,
+        writing: Writing::Automatic,
     };
     PaperRow { preset: names.0, name: names.1, latent, chain, bound, nll }
 }

@@ -9,7 +9,8 @@ use super::schema::{SCHEMA, Schema};
 use super::train::TrainSettings;
 use crate::data::{Binarisation, Kind, PixelScale, Splitting};
 use crate::family::{
-    Acceptance, AcceptanceGradient, ChainSettings, Combine, FamilySettings, StartKind, WeightGradient,
+    Acceptance, AcceptanceGradient, ChainSettings, Combine, FamilySettings, Reverse, StartKind,
+    WeightGradient, Writing,
 };
 use crate::model::VaeSettings;
 
@@ -201,6 +202,16 @@ impl RunSpec {
                 "another one where `model.latent` is 1: a half of the dimensions moves the other",
             );
         }
+        if chain.reverse == Reverse::Flow && self.model.latent < 2 {
+            let allowed = "another one where `model.latent` is 1: a half of the dimensions moves the other";
+            return refuse("chain.reverse", "\"flow\"", allowed);
+        }
+        let doubly = family.gradient == WeightGradient::DoublyReparameterised;
+        if doubly && chain.writing == Writing::Loop && family.draws > 1 {
+            let allowed = "\"automatic\" or \"unrolled\" where `family.gradient` is \"doubly-reparameterised\": it takes \
+                           derivatives with respect to what is drawn in every step";
+            return refuse("chain.writing", "\"loop\"", allowed);
+        }
         if chain.acceptance == Acceptance::None {
             return Ok(());
         }
@@ -236,6 +247,21 @@ impl ChainSettings {
         };
         if self.hmc_steps > 0 && self.leapfrog_steps == 0 {
             return refuse("chain.leapfrog_steps", "0", "at least 1 where `chain.hmc_steps` is not 0");
+        }
+        if self.writing == Writing::Loop {
+            let others = "\"automatic\" or \"unrolled\"";
+            if self.reverse == Reverse::Score {
+                let allowed =
+                    format!("{others} where `chain.reverse` is \"score\": every step has weights of its own");
+                return refuse("chain.writing", "\"loop\"", &allowed);
+            }
+            if self.acceptance != Acceptance::None && self.acceptance_gradient == AcceptanceGradient::Marginal
+            {
+                let allowed = format!(
+                    "{others} where `chain.acceptance_gradient` is \"marginal\": its last step is another"
+                );
+                return refuse("chain.writing", "\"loop\"", &allowed);
+            }
         }
         if self.tempering && self.acceptance != Acceptance::None {
             let allowed = "false where `chain.acceptance` is not \"none\": the way back is not the way there";

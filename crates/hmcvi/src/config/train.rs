@@ -14,6 +14,9 @@ pub struct TrainSettings {
     /// Passes through the training images.
     #[cfg_attr(test, schemars(range(min = 1, max = 10_000_000)))]
     pub epochs: usize,
+    /// Seconds of training after which no other epoch begins, whatever `epochs` says; 0 for no limit.
+    #[cfg_attr(test, schemars(range(min = 0.0, max = 31_536_000.0)))]
+    pub seconds: f64,
     /// Images in each update.
     #[cfg_attr(test, schemars(range(min = 1, max = 1_000_000)))]
     pub batch: usize,
@@ -43,6 +46,7 @@ impl Default for TrainSettings {
     fn default() -> Self {
         TrainSettings {
             epochs: 60,
+            seconds: 0.0,
             batch: 100,
             learning_rate: Schedule::default(),
             adam: Adam::default(),
@@ -53,6 +57,13 @@ impl Default for TrainSettings {
             tensorboard: false,
             init_from: None,
         }
+    }
+}
+
+impl TrainSettings {
+    /// Whether a training is over after so many epochs, which took so many seconds.
+    pub fn is_over(&self, epochs: u64, seconds: f64) -> bool {
+        epochs >= self.epochs as u64 || self.seconds > 0.0 && seconds >= self.seconds
     }
 }
 
@@ -78,5 +89,18 @@ pub struct Adam {
 impl Default for Adam {
     fn default() -> Self {
         Adam { beta1: 0.9, beta2: 0.999, epsilon: 1e-8, max_grad_norm: 300.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_training_ends_with_its_epochs_or_its_time() {
+        let settings = TrainSettings { epochs: 10, ..TrainSettings::default() };
+        assert!(!settings.is_over(9, 1e9) && settings.is_over(10, 0.0));
+        let settings = TrainSettings { seconds: 60.0, ..settings };
+        assert!(!settings.is_over(9, 59.9) && settings.is_over(1, 60.0) && settings.is_over(10, 1.0));
     }
 }

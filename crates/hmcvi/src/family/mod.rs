@@ -21,8 +21,8 @@ pub use draw::{Arrival, Draw, Measure, Reported};
 pub use dropped::{Dropped, NotABound};
 pub use entropies::{Entropies, Variable};
 pub use hmc_chain::{
-    Acceptance, AcceptanceGradient, BoundTerms, Bridge, Chain, ChainSettings, HmcChain, Inference, Mass,
-    Reverse, Start, Step, StepSize,
+    Acceptance, AcceptanceGradient, BoundTerms, Bridge, Chain, ChainSettings, Happened, HmcChain, Inference,
+    Mass, Reverse, Start, Step, StepSize, Writing,
 };
 pub use settings::FamilySettings;
 pub use several::{Combine, Several, WeightGradient};

@@ -82,6 +82,22 @@ impl<'g> Potential<'g> {
         }
     }
 
+    /// The same potential, of which log density and force at one place are known already. Differences of its energies are
+    /// those of the sums of its terms.
+    #[must_use]
+    pub fn knowing(&self, z: Expr<'g>, log_density: Expr<'g>, force: Expr<'g>) -> Self {
+        let known = |f: &Function<'g>, value: Expr<'g>| -> Function<'g> {
+            let f = f.clone();
+            Rc::new(move |at| if at == z { value } else { f(at) })
+        };
+        Potential {
+            log_density: known(&self.log_density, log_density),
+            force: known(&self.force, force),
+            terms: known(&self.log_density, log_density),
+            ..self.clone()
+        }
+    }
+
     /// Number of dimensions of `z`.
     pub fn dimension(&self) -> usize {
         self.dimension

@@ -125,7 +125,9 @@ pub fn resume(
     if leads {
         epochs = directory.rewind(state.epoch)?;
         directory.write_spec(&begin.spec)?;
-        if let Some(change) = change(begin, &before, &state) {
+        let seconds = epochs.last().map_or(0.0, |e: &Epoch| e.seconds);
+        let done = before.train.is_over(state.epoch, seconds);
+        if let Some(change) = change(begin, &before, &state, done) {
             info.changes.push(change);
             directory.write_info(&info)?;
         }
@@ -135,9 +137,8 @@ pub fn resume(
 }
 
 /// What a resumed run does differently from now on, if anything that its numbers depend on.
-fn change(begin: &Begin, before: &RunSpec, state: &CheckpointInfo) -> Option<SettingsChange> {
+fn change(begin: &Begin, before: &RunSpec, state: &CheckpointInfo, done: bool) -> Option<SettingsChange> {
     let settings = before.changed_settings(&begin.spec);
-    let done = state.epoch >= before.train.epochs as u64;
     let (command, epoch, step) = (begin.command.clone(), state.epoch, state.step);
     (!settings.is_empty() && step > 0).then_some(SettingsChange {
         command,
@@ -238,13 +239,12 @@ impl Session {
     }
 
     fn run(mut self, spec: &RunSpec, watch: &mut dyn Watch) -> Result<Outcome, SessionError> {
-        let all = spec.train.epochs as u64;
         // Also at the end and before an error is returned. Epochs of small data sets take less time than flushing
         // their state to a disk, so not every one of them is saved.
         let save_every = Duration::from_secs_f64(spec.train.save_seconds);
         let mut saved = Instant::now();
         let mut turn = self.trainer.turn();
-        while self.state.epoch < all {
+        while !self.trainer.is_over() {
             if turn.as_ref().is_some_and(Turn::is_over) {
                 drop(turn.take());
                 turn = self.trainer.turn();
@@ -257,7 +257,7 @@ impl Session {
                 Ok(None) => {
                     let interrupted = pausing.stopped;
                     self.save()?;
-                    let summary = self.summarise(all)?;
+                    let summary = self.summarise(spec)?;
                     if interrupted {
                         return Ok(Outcome { summary, interrupted });
                     }
@@ -267,7 +267,7 @@ impl Session {
                 Err(error) => {
                     // Where the device is lost, what was saved before is what there is.
                     if self.whole {
-                        self.save().and_then(|()| Ok(self.summarise(all)?)).ok();
+                        self.save().and_then(|()| Ok(self.summarise(spec)?)).ok();
                     }
                     return Err(error.into());
                 }
@@ -285,12 +285,12 @@ impl Session {
             self.totals = std::mem::take(&mut self.totals).add(&epoch);
             if saved.elapsed() >= save_every {
                 self.save()?;
-                self.summarise(all)?;
+                self.summarise(spec)?;
                 saved = Instant::now();
             }
         }
         self.save()?;
-        Ok(Outcome { summary: self.summarise(all)?, interrupted: false })
+        Ok(Outcome { summary: self.summarise(spec)?, interrupted: false })
     }
 
     /// Brings the state up to date; returns whether the validation bound is the best so far.
@@ -330,7 +330,7 @@ impl Session {
         Ok(())
     }
 
-    fn summarise(&self, all: u64) -> Result<Summary, DirectoryError> {
+    fn summarise(&self, spec: &RunSpec) -> Result<Summary, DirectoryError> {
         let summary = Summary {
             schema: SCHEMA,
             epochs: self.state.epoch,
@@ -339,7 +339,7 @@ impl Session {
             seconds: self.totals.seconds,
             divergences: self.totals.divergences,
             skipped: self.totals.skipped,
-            finished: self.state.epoch >= all,
+            finished: spec.train.is_over(self.state.epoch, self.totals.seconds),
         };
         self.directory.as_ref().map_or(Ok(()), |directory| directory.write_summary(&summary))?;
         Ok(summary)

@@ -226,6 +226,14 @@ impl Trainer {
         self.under_way.as_ref()
     }
 
+    /// Whether no other epoch is to begin. Processes that share the rows measure different times, and end together: all
+    /// of them have to ask.
+    pub fn is_over(&self) -> bool {
+        let settings = &self.training.settings;
+        let over = settings.is_over(self.epoch, self.seconds);
+        self.device.ranks().filter(|_| settings.seconds > 0.0).map_or(over, |ranks| ranks.any(over))
+    }
+
     /// Number of trained values.
     pub fn parameters(&self) -> u64 {
         self.parameters
@@ -314,7 +322,7 @@ impl Trainer {
         self.backend.keep()?;
         let seconds = before.seconds + start.elapsed().as_secs_f64();
         self.seconds += seconds;
-        let last = self.epoch == self.training.settings.epochs as u64;
+        let last = self.is_over();
         let look = last || self.epoch.is_multiple_of(self.training.settings.validate_every as u64);
         let validation = if look { Some(self.validate()?) } else { None };
         Ok(Some(Epoch {

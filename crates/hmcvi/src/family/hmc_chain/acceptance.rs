@@ -19,7 +19,7 @@ impl<'g> Inference<'_, 'g> {
     /// With `ΔH = H(proposal) - H(z, u)`: if accepted, `revHD(s_t) = (z, u)`; if rejected,
     /// `H(revHD(s_t)) = H(proposal)`. So no further simulation is needed
     /// (`app:DerivationOfReverseAcceptanceProbability`).
-    pub(super) fn acceptance_term(&self, info: &Info<'g>, next: State<'g>, time: usize) -> Expr<'g> {
+    pub(super) fn acceptance_term(&self, info: &Info<'g>, next: State<'g>, time: Expr<'g>) -> Expr<'g> {
         self.event_term(info, info.accepted, error_of(info), next, time)
     }
 
@@ -30,7 +30,7 @@ impl<'g> Inference<'_, 'g> {
         accepted: Expr<'g>,
         error: Expr<'g>,
         next: State<'g>,
-        time: usize,
+        time: Expr<'g>,
     ) -> Expr<'g> {
         let term = match self.settings.acceptance {
             Acceptance::None => return self.graph().constant(0.0),
@@ -53,9 +53,8 @@ impl<'g> Inference<'_, 'g> {
     /// What depends on how the last step ended: `log p(x, z_T)`, `log r_final(v_T | …)` and the acceptance term.
     pub(super) fn tail(&self, last: &Step<'g>, time: usize) -> [Expr<'g>; 3] {
         let (info, after) = (&last.info, last.after);
-        let of = |state: State<'g>, acceptance| {
-            [state.log_density, self.final_momentum(state).log_prob(state.v), acceptance]
-        };
+        let time = self.graph().constant(time as f64);
+        let of = |state: State<'g>, acceptance| [state.log_density, self.final_momentum(state), acceptance];
         if !self.is_marginal() {
             return of(after, self.acceptance_term(info, after, time));
         }
@@ -73,16 +72,15 @@ impl<'g> Inference<'_, 'g> {
 
     /// `log q_A` of all decisions that the bound takes as given, where its derivative is to see them.
     pub(super) fn log_decisions(&self, steps: &[Step<'g>]) -> Option<Expr<'g>> {
-        let seen = self.settings.acceptance_gradient != AcceptanceGradient::Pathwise;
-        if self.settings.acceptance == Acceptance::None || !seen {
-            return None;
-        }
         let given = &steps[..steps.len() - usize::from(self.is_marginal())];
-        let of = |step: &Step<'g>| {
-            let info = &step.info;
-            info.diverging.select(0.0, log_forward(info.accepted, error_of(info)))
-        };
-        given.iter().map(of).reduce(|a, b| a + b)
+        given.iter().filter_map(|step| self.log_decision(&step.info)).reduce(|a, b| a + b)
+    }
+
+    /// The same of one decision.
+    pub(super) fn log_decision(&self, info: &Info<'g>) -> Option<Expr<'g>> {
+        let seen = self.settings.acceptance_gradient != AcceptanceGradient::Pathwise;
+        let is_seen = self.settings.acceptance != Acceptance::None && seen;
+        is_seen.then(|| info.diverging.select(0.0, log_forward(info.accepted, error_of(info))))
     }
 
     /// `log P(A | s_t, t, x)`: the converged chain's probability `min(1, exp(H(s_t) - H(revHD(s_t))))`
@@ -92,9 +90,8 @@ impl<'g> Inference<'_, 'g> {
         accepted: Expr<'g>,
         error: Expr<'g>,
         next: State<'g>,
-        time: usize,
+        time: Expr<'g>,
     ) -> Expr<'g> {
-        let time = self.graph().constant(time as f64);
         let inputs = Expr::concat_cols(&[self.context, next.z, next.v, time]);
         let network = Network { name: "acceptance", hidden: self.hidden, activation: self.activation };
         let correction = network.apply(self.parameters, inputs, 1).tanh();

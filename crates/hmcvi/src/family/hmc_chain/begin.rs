@@ -98,7 +98,7 @@ fn radian<T: Real>(log_variances: &[T], log_masses: &[T]) -> f64 {
 /// mean of the momentum, which such a model knows; the rest is lost. All steps together know most of it at this angle.
 fn first_angle(settings: ChainSettings) -> f64 {
     const PARTS: u32 = 1000;
-    if settings.reverse == Reverse::Network {
+    if matches!(settings.reverse, Reverse::Network | Reverse::Flow) {
         return FRAC_PI_2;
     }
     let known = |angle: f64| {

@@ -23,6 +23,13 @@ impl<'g> Inference<'_, 'g> {
         between.chain([self.potential.clone()]).collect()
     }
 
+    /// `β` of all steps, `[1, T]` or `[N, T]`; the last is 1.
+    pub(super) fn betas(&self) -> Option<Expr<'g>> {
+        let shares = self.bridge_shares()?;
+        let before = shares.slice_cols(0, shares.cols() - 1).cumsum_cols();
+        Some(Expr::concat_cols(&[before, self.graph().constant(1.0)]))
+    }
+
     /// How much `β` grows in each step, `[1, T]` or `[N, T]`; at first equally much.
     fn bridge_shares(&self) -> Option<Expr<'g>> {
         let steps = self.settings.hmc_steps;

@@ -87,7 +87,7 @@ pub struct Chain<'g> {
     pub initial: Gaussian<'g>,
     /// `z_0`, drawn from the initial Gaussian.
     pub start: Expr<'g>,
-    /// The HMC steps.
+    /// The HMC steps, where they are not written as a loop.
     pub steps: Vec<Step<'g>>,
     /// The momenta that are part of the bound; the last one is `v_T`.
     pub arrivals: Vec<Arrival<'g>>,
@@ -112,6 +112,45 @@ pub struct Chain<'g> {
     pub dropped: Expr<'g>,
     /// `log p(x, z_0)`
     pub start_density: Expr<'g>,
+    /// How the simulations went, where there are steps.
+    pub happened: Option<Happened<'g>>,
+}
+
+/// How the simulations of a chain went, row by row.
+#[derive(Clone, Debug)]
+pub struct Happened<'g> {
+    /// The largest energy error: infinite where a simulation diverged or is not a number.
+    pub worst_energy_error: Expr<'g>,
+    /// 1 where the proposal of each HMC step was accepted.
+    pub accepted: Vec<Expr<'g>>,
+    /// Energy errors of simulations that did not diverge, added up.
+    pub energy_errors: Expr<'g>,
+    /// Their number.
+    pub simulated: Expr<'g>,
+    /// Positions after all leapfrog steps.
+    pub path: Vec<Expr<'g>>,
+}
+
+impl<'g> Happened<'g> {
+    /// Of HMC steps one by one.
+    fn of(steps: &[Step<'g>], zero: Expr<'g>) -> Option<Self> {
+        let error = |step: &Step<'g>| {
+            let error = step.info.energy_error.abs();
+            error.is_finite().select(error, f64::INFINITY)
+        };
+        let worst_energy_error = steps.iter().fold(zero, |worst, step| worst.max(error(step)));
+        // Energies of diverged simulations are not numbers; the others are counted.
+        let errors = steps.iter().map(|s| s.info.diverging.select(0.0, s.info.energy_error.abs()));
+        let simulated = steps.iter().map(|s| 1.0 - s.info.diverging).reduce(|a, b| a + b);
+        let states = steps.iter().flat_map(|step| &step.info.trajectory.states[1..]);
+        Some(Happened {
+            worst_energy_error,
+            accepted: steps.iter().map(|s| s.info.accepted).collect(),
+            energy_errors: errors.reduce(|a, b| a + b)?,
+            simulated: simulated?,
+            path: states.map(|state| state.z).collect(),
+        })
+    }
 }
 
 /// Where a chain starts: a draw from `q_0(z_0 | x)`.
@@ -127,11 +166,11 @@ pub struct Start<'g> {
 }
 
 /// Random streams of a chain, which it shares with nothing else in its graph.
-struct Streams {
+pub(super) struct Streams {
     initial: u16,
     momentum: u16,
     /// Noise and decision of the first step; those of the others follow.
-    steps: u16,
+    pub(super) steps: u16,
 }
 
 impl Streams {
@@ -192,7 +231,11 @@ impl<'g> Inference<'_, 'g> {
                 start_density: log_joint,
                 diverging,
                 dropped,
+                happened: None,
             };
+        }
+        if self.is_repeated() {
+            return self.repeat(Start { z: start, entropy: initial_entropy, density, variables }, streams);
         }
         let (kinetic, step_size) = (self.kinetic(), self.step_size());
         // The first momentum has none before it: a chain of one step updates nothing in part.
@@ -203,14 +246,16 @@ impl<'g> Inference<'_, 'g> {
         let last = steps[steps.len() - 1].after;
         let mut arrivals = self.arrivals(&steps);
         let reverse_momentum = sum(zero, arrivals.iter().map(|a| a.log_prob));
-        arrivals.push(Arrival {
-            v: last.v,
-            seen: last.z,
-            log_prob: self.final_momentum(last).log_prob(last.v),
-        });
+        arrivals.push(Arrival { v: last.v, seen: last.z, log_prob: self.final_momentum(last) });
         let (final_step, others) = steps.split_last().expect("there are steps");
         let others = others.iter().enumerate();
-        let acceptance = sum(zero, others.map(|(t, s)| self.acceptance_term(&s.info, s.after, t + 1)));
+        let acceptance = sum(
+            zero,
+            others.map(|(t, s)| {
+                let time = self.graph().constant((t + 1) as f64);
+                self.acceptance_term(&s.info, s.after, time)
+            }),
+        );
         let [log_joint, final_momentum, final_acceptance] = self.tail(final_step, steps.len());
         let terms = BoundTerms {
             log_joint,
@@ -237,13 +282,14 @@ impl<'g> Inference<'_, 'g> {
             diverging,
             dropped: self.dropped(&terms, diverging),
             start_density: self.potential.log_density(start),
+            happened: Happened::of(&steps, zero),
             steps,
         }
     }
 
     /// 1 for rows that have no bound. With the acceptance step a diverged simulation is a rejection like any other;
     /// without it the row's path means nothing.
-    fn dropped(&self, terms: &BoundTerms<'g>, diverging: Expr<'g>) -> Expr<'g> {
+    pub(super) fn dropped(&self, terms: &BoundTerms<'g>, diverging: Expr<'g>) -> Expr<'g> {
         let lost = 1.0 - terms.total().is_finite();
         match self.settings.acceptance {
             Acceptance::None => diverging.max(lost),
@@ -321,7 +367,7 @@ impl<'g> Inference<'_, 'g> {
             let State { z, v, .. } = step.before;
             let u = partial.then_some(step.info.u);
             let seen: Vec<Expr<'g>> = [Some(z), u].into_iter().flatten().collect();
-            let log_prob = self.reverse_momentum(step.before, u, t + 1).log_prob(v);
+            let log_prob = self.reverse_momentum(step.before, u, &self.place(t + 1));
             Arrival { v, seen: Expr::concat_cols(&seen), log_prob }
         };
         counted.map(arrival).collect()

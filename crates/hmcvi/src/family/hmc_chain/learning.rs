@@ -3,7 +3,7 @@
 use hmcvi_graph::{Expr, Shape};
 
 use super::begin::LOG_STEP_SIZE;
-use super::{Acceptance, Chain, Step};
+use super::{Acceptance, Chain};
 use crate::family::{Draw, Measure, Reported};
 
 /// Energy error, in nats, at which a simulation is no longer a simulation. Good ones stay below 1; those in between are
@@ -14,7 +14,7 @@ const LARGEST_PULL: f64 = 1000.0;
 
 impl<'g> From<Chain<'g>> for Draw<'g> {
     fn from(chain: Chain<'g>) -> Self {
-        let has_steps = !chain.steps.is_empty();
+        let has_steps = chain.happened.is_some();
         Draw {
             terms: chain.named_terms(),
             bound: chain.terms.total(),
@@ -22,7 +22,7 @@ impl<'g> From<Chain<'g>> for Draw<'g> {
             unstable: chain.unstable(),
             log_decisions: chain.log_decisions,
             variables: chain.variables.clone(),
-            path: chain.path(),
+            path: chain.happened.as_ref().map_or_else(Vec::new, |happened| happened.path.clone()),
             diverging: has_steps.then_some(chain.diverging),
             measures: chain.measures(),
             details: chain.details(),
@@ -49,7 +49,7 @@ impl<'g> Chain<'g> {
 
     /// The terms that there are: without steps the first two, without an acceptance step all but the last.
     fn named_terms(&self) -> Vec<(&'static str, Expr<'g>)> {
-        let count = match (self.steps.is_empty(), self.settings.acceptance) {
+        let count = match (self.happened.is_none(), self.settings.acceptance) {
             (true, _) => 2,
             (false, Acceptance::None) => 5,
             (false, _) => 6,
@@ -77,29 +77,21 @@ impl<'g> Chain<'g> {
 
     /// 1 for rows whose loss is not minus their bound. Where momenta are tempered, energies are not conserved.
     fn unstable(&self) -> Option<Expr<'g>> {
-        let has_others = !self.accepts() && !self.steps.is_empty() && !self.settings.tempering;
+        let has_others = !self.accepts() && !self.happened.is_none() && !self.settings.tempering;
         has_others.then(|| 1.0 - self.worst_energy_error().less(self.end.graph().constant(UNSTABLE)))
     }
 
     /// The largest energy error of each row's simulations: infinite where one diverged or is not a number.
     fn worst_energy_error(&self) -> Expr<'g> {
-        let zero = self.end.graph().constant(0.0);
-        let error = |step: &Step<'g>| {
-            let error = step.info.energy_error.abs();
-            error.is_finite().select(error, f64::INFINITY)
-        };
-        self.steps.iter().fold(zero, |worst, step| worst.max(error(step)))
-    }
-
-    fn path(&self) -> Vec<Expr<'g>> {
-        self.steps.iter().flat_map(|step| &step.info.trajectory.states[1..]).map(|state| state.z).collect()
+        let zero = || self.end.graph().constant(0.0);
+        self.happened.as_ref().map_or_else(zero, |happened| happened.worst_energy_error)
     }
 
     fn measures(&self) -> Vec<Measure<'g>> {
         let mut measures = Vec::new();
-        if self.accepts() {
-            let all = self.steps.iter().map(|s| s.info.accepted).reduce(|a, b| a + b);
-            let rate = all.map(|a| a * (1.0 / self.steps.len() as f64));
+        if let Some(happened) = self.happened.as_ref().filter(|_| self.accepts()) {
+            let all = happened.accepted.iter().copied().reduce(|a, b| a + b);
+            let rate = all.map(|a| a * (1.0 / happened.accepted.len() as f64));
             measures.extend(rate.map(|rate| Measure::mean("accepted", rate, "acceptance_rate")));
         }
         let step_size = self.step_size.map(mean_of_columns);
@@ -111,21 +103,17 @@ impl<'g> Chain<'g> {
     /// How the simulations went: what an update does not need, and a look at validation rows can afford.
     fn details(&self) -> Vec<Measure<'g>> {
         let mut details = Vec::new();
+        let Some(happened) = &self.happened else { return details };
         if self.accepts() {
-            let accepted = |(t, step): (usize, &Step<'g>)| {
+            let accepted = |(t, accepted): (usize, &Expr<'g>)| {
                 let name = format!("acceptance_rate_{}", t + 1);
-                Measure::mean(name.clone(), step.info.accepted, name)
+                Measure::mean(name.clone(), *accepted, name)
             };
-            details.extend(self.steps.iter().enumerate().map(accepted));
+            details.extend(happened.accepted.iter().enumerate().map(accepted));
         }
-        // Energies of diverged simulations are not numbers; the others are counted.
-        let error = self.steps.iter().map(|s| s.info.diverging.select(0.0, s.info.energy_error.abs()));
-        let simulated = self.steps.iter().map(|s| 1.0 - s.info.diverging).reduce(|a, b| a + b);
-        if let Some((error, simulated)) = error.reduce(|a, b| a + b).zip(simulated) {
-            let of = |sum: &'static str, value, reported| Measure { sum: sum.into(), value, reported };
-            details.push(of("energy_error", error, Reported::Per("simulated")));
-            details.push(of("simulated", simulated, Reported::No));
-        }
+        let of = |sum: &'static str, value, reported| Measure { sum: sum.into(), value, reported };
+        details.push(of("energy_error", happened.energy_errors, Reported::Per("simulated")));
+        details.push(of("simulated", happened.simulated, Reported::No));
         if let Some(kinetic) = self.kinetic {
             let value = mean_of_columns(kinetic.log_mass);
             details.push(Measure { sum: "log_mass".into(), value, reported: Reported::ExpMean("mass") });

@@ -8,15 +8,17 @@ mod acceptance;
 mod begin;
 mod bridge;
 mod chain;
+mod flow;
 mod learning;
 mod mass;
+mod repeated;
 mod reverse;
 mod settings;
 mod step_size;
 mod tempering;
 
-pub use chain::{BoundTerms, Chain, Inference, Start, Step};
-pub use settings::{Acceptance, AcceptanceGradient, Bridge, ChainSettings, Mass, Reverse, StepSize};
+pub use chain::{BoundTerms, Chain, Happened, Inference, Start, Step};
+pub use settings::{Acceptance, AcceptanceGradient, Bridge, ChainSettings, Mass, Reverse, StepSize, Writing};
 
 use hmcvi_graph::Real;
 

@@ -5,40 +5,81 @@ use hmcvi_graph::Expr;
 use super::chain::Inference;
 use super::settings::Reverse;
 use crate::dist::Gaussian;
-use crate::hmc::State;
+use crate::hmc::{Kinetic, State};
 use crate::nn::{Initial, Network};
 
 /// Variances of momenta stay within e^±30, far beyond any that is learnt.
 const LOG_VARIANCE_LIMIT: f64 = 30.0;
 
+/// Where in the chain a momentum is guessed.
+pub(super) struct Place<'g> {
+    /// `t`, the number of the HMC step that follows, as networks see it.
+    pub(super) time: Expr<'g>,
+    /// The same, where it is known.
+    pub(super) number: Option<usize>,
+    /// Masses of the step that the momentum comes from, and of the one that follows.
+    pub(super) arriving: Kinetic<'g>,
+    pub(super) next: Kinetic<'g>,
+}
+
 impl<'g> Inference<'_, 'g> {
-    /// `r_V(v_{t-1} | z_{t-1}, u_{t-1}, t, x)` (`eq:ReverseTransitionNoAcceptance`). Without partial
+    /// The place before HMC step `time`, or after the last one.
+    pub(super) fn place(&self, time: usize) -> Place<'g> {
+        let kinetics = self.kinetics();
+        let arriving = kinetics[time - 2];
+        let next = kinetics.get(time - 1).copied().unwrap_or(arriving);
+        Place { time: self.graph().constant(time as f64), number: Some(time), arriving, next }
+    }
+
+    /// `log r_V(v_{t-1} | z_{t-1}, u_{t-1}, t, x)` (`eq:ReverseTransitionNoAcceptance`). Without partial
     /// updates `u` is not an input, and the model at `T + 1` is that of the final momentum
     /// (`sec:SimplificationWithoutPartialMomentumUpdate`).
-    pub(super) fn reverse_momentum(&self, at: State<'g>, u: Option<Expr<'g>>, time: usize) -> Gaussian<'g> {
-        self.momentum_model("reverse", at, u, time)
+    pub(super) fn reverse_momentum(&self, at: State<'g>, u: Option<Expr<'g>>, place: &Place<'g>) -> Expr<'g> {
+        self.log_model("reverse", at, u, place)
     }
 
-    /// `r_final(v_T | z_T, x)`, a model of its own with partial updates.
-    pub(super) fn final_momentum(&self, at: State<'g>) -> Gaussian<'g> {
-        let time = self.settings.hmc_steps + 1;
+    /// `log r_final(v_T | z_T, x)`, a model of its own with partial updates.
+    pub(super) fn final_momentum(&self, at: State<'g>) -> Expr<'g> {
+        let place = self.place(self.settings.hmc_steps + 1);
         if self.settings.partial_momentum {
-            self.momentum_model("final", at, None, time)
+            self.log_model("final", at, None, &place)
         } else {
-            self.reverse_momentum(at, None, time)
+            self.reverse_momentum(at, None, &place)
         }
     }
 
-    fn momentum_model(&self, name: &str, at: State<'g>, u: Option<Expr<'g>>, time: usize) -> Gaussian<'g> {
-        if self.settings.reverse == Reverse::Balance {
-            return self.in_balance(u, time);
+    /// Log density of a state's momentum.
+    fn log_model(&self, name: &str, at: State<'g>, u: Option<Expr<'g>>, place: &Place<'g>) -> Expr<'g> {
+        let gaussian = self.momentum_model(name, at, u, place);
+        // Of a single dimension there are no halves.
+        if self.settings.reverse != Reverse::Flow || at.v.cols() < 2 {
+            return gaussian.log_prob(at.v);
         }
-        let t = self.graph().constant(time as f64);
+        let (v, shrinking) = self.through_flow(name, self.seen(at, u, place), at.v);
+        gaussian.log_prob(v) - shrinking
+    }
+
+    /// What networks see of a momentum's place.
+    fn seen(&self, at: State<'g>, u: Option<Expr<'g>>, place: &Place<'g>) -> Expr<'g> {
         let inputs: Vec<Expr<'g>> =
-            [Some(self.context), Some(at.z), Some(t), u].into_iter().flatten().collect();
+            [Some(self.context), Some(at.z), Some(place.time), u].into_iter().flatten().collect();
+        Expr::concat_cols(&inputs)
+    }
+
+    fn momentum_model(
+        &self,
+        name: &str,
+        at: State<'g>,
+        u: Option<Expr<'g>>,
+        place: &Place<'g>,
+    ) -> Gaussian<'g> {
+        if self.settings.reverse == Reverse::Balance {
+            return self.in_balance(u, place);
+        }
         let network = Network { name, hidden: self.hidden, activation: self.activation };
-        let mut r = network.gaussian(self.parameters, Expr::concat_cols(&inputs), self.potential.dimension());
-        if self.settings.reverse == Reverse::Score {
+        let seen = self.seen(at, u, place);
+        let mut r = network.gaussian(self.parameters, seen, self.potential.dimension());
+        if let Some(time) = place.number.filter(|_| self.settings.reverse == Reverse::Score) {
             r.mean = r.mean + self.by_score(name, at, u, time);
         }
         // Far from the data a network may ask for variances that are infinite or NaN.
@@ -47,12 +88,11 @@ impl<'g> Inference<'_, 'g> {
 
     /// The conditional distribution of a momentum in a chain in which momenta are `N(0, M)` wherever the position is:
     /// `N(αu, (1 - α²)M)`, with `u` in units of the masses of its own step.
-    fn in_balance(&self, u: Option<Expr<'g>>, time: usize) -> Gaussian<'g> {
-        let kinetics = self.kinetics();
-        let momentum = kinetics[time - 2].momentum();
+    fn in_balance(&self, u: Option<Expr<'g>>, place: &Place<'g>) -> Gaussian<'g> {
+        let momentum = place.arriving.momentum();
         let Some(u) = u else { return momentum };
         let alpha = self.alpha();
-        let mean = alpha * u * (0.5 * (momentum.log_variance - kinetics[time - 1].log_mass)).exp();
+        let mean = alpha * u * (0.5 * (momentum.log_variance - place.next.log_mass)).exp();
         Gaussian { mean, log_variance: momentum.log_variance + (-alpha.square()).log1p() }
     }
 

@@ -69,6 +69,8 @@ pub enum Reverse {
     Network,
     /// The force there too, which says in which way the posterior is not Gaussian.
     Score,
+    /// The position, by a network whose Gaussian is that of a momentum after layers of a flow, two or more dimensions.
+    Flow,
     /// Nothing, and nothing is learnt: momenta are guessed as those of a chain in equilibrium.
     Balance,
 }
@@ -85,6 +87,20 @@ pub enum Bridge {
     Learnt,
     /// The same with shares that a network gives for each data point.
     Network,
+}
+
+/// How the program of a chain is written. What it computes is the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Writing {
+    /// As a loop where there are more than 64 leapfrog steps in all and nothing speaks against it, else step by step.
+    #[default]
+    Automatic,
+    /// Step by step: a program that grows with the number of steps.
+    Unrolled,
+    /// As a loop over HMC steps, which takes less memory and, by a third, more operations.
+    Loop,
 }
 
 /// The HMC chain that improves the posterior approximation.
@@ -116,6 +132,8 @@ pub struct ChainSettings {
     pub per_step: bool,
     /// Whether simulations begin with hotter momenta, which cool to the usual temperature.
     pub tempering: bool,
+    /// Whether its program is a loop over HMC steps.
+    pub writing: Writing,
 }
 
 impl Default for ChainSettings {
@@ -133,6 +151,7 @@ impl Default for ChainSettings {
             bridge: Bridge::None,
             per_step: false,
             tempering: false,
+            writing: Writing::Automatic,
         }
     }
 }
@@ -148,6 +167,7 @@ impl ChainSettings {
         let reverse = match self.reverse {
             Reverse::Network => None,
             Reverse::Score => Some("reverse models that see the score"),
+            Reverse::Flow => Some("reverse models with a flow"),
             Reverse::Balance => Some("reverse models in balance"),
         };
         let gradient = match self.acceptance_gradient {
