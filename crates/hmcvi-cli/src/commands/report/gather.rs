@@ -67,7 +67,7 @@ fn read(context: &Context, path: &Path) -> Result<(RunData, RunSpec), Failure> {
         |images: &Vec<_>| evaluation.as_ref().is_some_and(|e| e.images == images.len() as u64);
     let images = directory.evaluation_images().ok().filter(of_evaluation).unwrap_or_default();
     let state = match summary.as_ref() {
-        Some(s) if s.finished && s.epochs >= spec.train.epochs as u64 => RunState::Finished,
+        Some(s) if s.finished && spec.train.is_over(s.epochs, s.seconds) => RunState::Finished,
         _ if Lock::is_held(path) => RunState::Running,
         _ => RunState::Stopped,
     };

@@ -71,10 +71,12 @@ pub(crate) trait Row: Sync + Sized {
     fn state(&self) -> State {
         let Some(directory) = self.directory() else { return State::Missing };
         match directory.summary() {
-            Ok(summary) if summary.epochs >= self.spec().train.epochs as u64 => match self.evaluation() {
-                Some(_) => State::Evaluated,
-                None => State::Trained,
-            },
+            Ok(summary) if self.spec().train.is_over(summary.epochs, summary.seconds) => {
+                match self.evaluation() {
+                    Some(_) => State::Evaluated,
+                    None => State::Trained,
+                }
+            }
             Ok(summary) => State::Training(summary.epochs),
             Err(_) => State::Training(0),
         }

@@ -14,11 +14,12 @@ use clap::Args;
 use hmcvi::config::RunSpec;
 use hmcvi::data::{Dataset, Split};
 use hmcvi::device::Device;
+use hmcvi::eval::AnnealingOptions;
 use hmcvi_record::files;
 
 use self::file::{Case, Evaluate, Sweep};
 use self::record::{Records, ranked};
-use self::row::SweepRow;
+use self::row::{Annealed, SweepRow};
 use super::report::on_runs;
 use super::rows::{Limits, Part, Row, Share, Work, work};
 use crate::Context;
@@ -62,6 +63,15 @@ pub(crate) struct Options {
     /// Stop after this many minutes; the same command continues
     #[arg(long, value_name = "MINUTES")]
     minutes: Option<f64>,
+    /// Run annealed importance sampling (AIS) on the first N images, for every row
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    ais: usize,
+    /// Run bidirectional Monte Carlo (BDMC) on N data points simulated by the model of every row
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    bdmc: usize,
+    /// Annealed chains per image
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    chains: u32,
     /// Begin rows again whose folders hold runs with other settings
     #[arg(long)]
     force: bool,
@@ -75,6 +85,15 @@ impl Options {
     /// The folder of a sweep of that name.
     pub(crate) fn folder(&self, name: &Path) -> PathBuf {
         self.out.clone().unwrap_or_else(|| Path::new("runs").join(name))
+    }
+}
+
+impl Options {
+    /// How every row is annealed.
+    fn annealed(&self) -> Annealed {
+        let options = AnnealingOptions { chains: self.chains as usize, ..AnnealingOptions::default() };
+        let of = |count: usize| (count > 0).then_some((options, count));
+        Annealed { images: of(self.ais), simulated: of(self.bdmc) }
     }
 }
 
@@ -193,7 +212,7 @@ fn rows(context: &Context, sweep: Sweep, arguments: &Options, out: &Path) -> Res
             spec.train.init_from = Some(std::path::absolute(&from).unwrap_or(from));
         }
         let path = out.join(&case.title);
-        all.push(SweepRow { case, spec, path, split });
+        all.push(SweepRow { case, spec, path, split, annealed: arguments.annealed() });
     }
     Ok(all)
 }

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use hmcvi::run::Lock;
-use hmcvi_record::{Estimate, Versioned, files};
+use hmcvi_record::{Epoch, Estimate, Versioned, files};
 use hmcvi_report::{Align, Table, quoted};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -41,8 +41,17 @@ pub(super) struct Record {
     log_likelihood: Option<Estimate>,
     /// Share of images whose importance sampling is not to be trusted.
     k_hat_high: Option<f64>,
+    /// `log p(x)` by annealed importance sampling.
+    #[serde(default)]
+    annealed: Option<Estimate>,
+    /// Nats between the bounds of bidirectional Monte Carlo on simulated data.
+    #[serde(default)]
+    bdmc_gap: Option<Estimate>,
     divergences: u64,
     seconds: f64,
+    /// Microseconds of training for an image, in the fastest epoch.
+    #[serde(default)]
+    microseconds_per_image: Option<f64>,
 }
 
 /// `sweep.json`.
@@ -72,9 +81,17 @@ fn record(row: &SweepRow) -> Record {
         bound: evaluation.as_ref().map(|e| e.bound),
         log_likelihood: sampling.map(|s| s.log_likelihood),
         k_hat_high: sampling.map(|s| s.k_hat_high).filter(|share| share.is_finite()),
+        annealed: evaluation.as_ref().and_then(|e| Some(e.annealing.as_ref()?.log_likelihood)),
+        bdmc_gap: evaluation.as_ref().and_then(|e| Some(e.bidirectional.as_ref()?.gap)),
+        microseconds_per_image: row.directory().and_then(|d| fastest(&d.epochs().ok()?)),
         divergences: summary.as_ref().map_or(0, |s| s.divergences),
         seconds: summary.as_ref().map_or(0.0, |s| s.seconds),
     }
+}
+
+/// Microseconds per image of the fastest epoch: others may have waited for the machine.
+fn fastest(epochs: &[Epoch]) -> Option<f64> {
+    epochs.iter().map(|e| 1e6 / e.images_per_second).reduce(f64::min)
 }
 
 /// Whether there is a record of a sweep.
@@ -125,6 +142,7 @@ fn text(records: &Records, out: &Path) -> String {
         ("row", Left),
         ("bound", Right),
         ("log p(x)", Right),
+        ("annealed", Right),
         ("k-hat > 0.7", Right),
         ("best epoch", Right),
         ("seconds", Right),
@@ -138,6 +156,7 @@ fn text(records: &Records, out: &Path) -> String {
             r.name.clone(),
             pair(&r.bound),
             pair(&r.log_likelihood),
+            pair(&r.annealed),
             r.k_hat_high.map_or("-".into(), |share| format!("{:.0}%", 100.0 * share)),
             r.best_epoch.to_string(),
             format!("{:.0}", r.seconds),
@@ -157,7 +176,9 @@ fn counts(rows: &[Record]) -> String {
 
 /// Rows by the likelihood, the best one first.
 pub(super) fn ranked(rows: &[Record]) -> Vec<usize> {
-    let value = |i: &usize| rows[*i].log_likelihood.map(|l| l.mean).filter(|mean| mean.is_finite());
+    let value = |i: &usize| {
+        rows[*i].annealed.or(rows[*i].log_likelihood).map(|l| l.mean).filter(|mean| mean.is_finite())
+    };
     let mut order: Vec<usize> = (0..rows.len()).filter(|i| value(i).is_some()).collect();
     order.sort_by(|a, b| value(b).unwrap_or(f64::NAN).total_cmp(&value(a).unwrap_or(f64::NAN)));
     order

@@ -4,29 +4,38 @@ use std::path::{Path, PathBuf};
 
 use hmcvi::config::RunSpec;
 use hmcvi::data::Split;
-use hmcvi::eval::EvaluationOptions;
+use hmcvi::eval::{AnnealingOptions, EvaluationOptions};
 use hmcvi::run::RunDirectory;
+use hmcvi_record::Evaluation;
 
 use super::file::Case;
 use crate::commands::rows::Row;
 use crate::failure::Failure;
+
+/// Annealing of images and of simulated data points, where it is asked for.
+#[derive(Clone, Copy)]
+pub(super) struct Annealed {
+    pub(super) images: Option<(AnnealingOptions, usize)>,
+    pub(super) simulated: Option<(AnnealingOptions, usize)>,
+}
 
 pub(super) struct SweepRow {
     pub(super) case: Case,
     pub(super) spec: RunSpec,
     pub(super) path: PathBuf,
     pub(super) split: Split,
+    pub(super) annealed: Annealed,
 }
 
 impl SweepRow {
-    /// Checks that what is in its folder was made with its settings; only more epochs can be added to it.
+    /// Checks that what is in its folder was made with its settings; only more epochs and seconds can be added to it.
     pub(super) fn check_settings(&self) -> Result<(), Failure> {
         let Some(directory) = self.directory() else { return Ok(()) };
         let before = directory.spec()?;
         let changed: Vec<String> = before
             .changed_settings(&self.spec)
             .into_iter()
-            .filter(|c| c.key != "train.epochs")
+            .filter(|c| c.key != "train.epochs" && c.key != "train.seconds")
             .map(|c| format!("`{}` was {}", c.key, c.from.unwrap_or_else(|| "not set".into())))
             .collect();
         if changed.is_empty() {
@@ -74,6 +83,17 @@ impl Row for SweepRow {
     }
 
     fn options(&self, _: &[Self]) -> EvaluationOptions {
-        EvaluationOptions::new(&self.spec)
+        let Annealed { images, simulated } = self.annealed;
+        EvaluationOptions {
+            annealing: images,
+            bidirectional: simulated,
+            ..EvaluationOptions::new(&self.spec)
+        }
+    }
+
+    fn lacks(&self, evaluation: &Evaluation, _: &[Self]) -> bool {
+        let Annealed { images, simulated } = self.annealed;
+        images.is_some() && evaluation.annealing.is_none()
+            || simulated.is_some() && evaluation.bidirectional.is_none()
     }
 }
