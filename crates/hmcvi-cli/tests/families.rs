@@ -92,6 +92,7 @@ fn annealed_and_tempered_chains_go_through() {
     goes_through("hmcvi-4", &langevin, "bridges");
     let learnt = ["chain.bridge=network", "chain.per_step=true"];
     goes_through("hmcvi-5", &learnt, "factors for each step");
+    goes_through("hmcvi-4", &["chain.reverse=flow", "chain.writing=loop"], "reverse models with a flow");
     goes_through("hmcvi-2", &["chain.tempering=true", "chain.reverse=balance"], "tempered");
 }
 

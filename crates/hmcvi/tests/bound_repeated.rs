@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use common::model::{STEP_SIZE, chain, image_input, images, values};
 use common::{Compiled, Outputs, combinations, describe, normals, per_row};
+use hmcvi::config::RunSpec;
 use hmcvi::family::{
     Acceptance, AcceptanceGradient, Bridge, Chain, ChainSettings, Draw, Entropies, Mass, Reverse, StepSize,
     Writing,
@@ -110,6 +111,21 @@ fn annealed_tempered_and_sampled_chains() {
     ] {
         compare(settings, Entropies::ClosedForm);
         compare(settings, Entropies::Sampled);
+    }
+}
+
+#[test]
+fn what_cannot_be_a_loop_is_refused() {
+    for others in [
+        &["chain.reverse=score"][..],
+        &["chain.acceptance=simple", "chain.acceptance_gradient=marginal"],
+        &["family.draws=4", "family.gradient=doubly-reparameterised"],
+    ] {
+        let spec = RunSpec::default();
+        let with = |writing: &'static str| spec.with_assignments(&[others, &[writing]].concat());
+        let error = with("chain.writing=loop").expect_err("it cannot be a loop").to_string();
+        assert!(error.contains("`chain.writing` is \"loop\"") && error.contains("\"unrolled\""), "{error}");
+        with("chain.writing=automatic").expect("it is written out");
     }
 }
 
