@@ -128,7 +128,7 @@ def test_the_program_reads_what_python_keeps(tmp_path):
     place = os.environ["HMCVI_PROGRAM"]
     said = subprocess.run([place, "diagnose", tmp_path / "fit"], capture_output=True, text=True)
     # 1 is what it says where something is not good.
-    assert said.returncode in (0, 1) and "schools" in said.stdout + said.stderr, said
+    assert said.returncode in (0, 1) and "500 draws" in said.stdout, said
     again = subprocess.run([place, "fit", tmp_path / "fit/fit.toml"], capture_output=True, text=True, cwd=tmp_path)
     assert again.returncode == 2 and "function of Python" in again.stderr
     again = hmcvi.load(tmp_path / "fit", schools(**SCHOOLS))
