@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use hmcvi::bayes::fit::Progress;
-use hmcvi::bayes::{Array, Data, Fit, LogLikelihood};
+use hmcvi::bayes::{Array, Data, Fit, FitError, LogLikelihood};
 use hmcvi::config::FitSpec;
 use hmcvi::run::FitDirectory;
 use hmcvi_fit::{Opened, Stages, Subject};
@@ -86,6 +86,16 @@ impl BoundModel {
         all.filter(|variable| variable.generated).map(|variable| variable.name).collect()
     }
 
+    /// Names of what the model observes; those of Stan programs are not known.
+    fn observations(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        if self.subject.stan.is_some() {
+            return Ok(Vec::new());
+        }
+        let found =
+            detached(py, || self.subject.bound.log_likelihoods(&vec![0.0; self.subject.bound.dimension()]))?;
+        Ok(found.into_iter().map(|one| one.name).collect())
+    }
+
     /// SHA-256 of the data.
     #[getter]
     fn data_sha256(&self) -> &str {
@@ -101,7 +111,7 @@ impl BoundModel {
             return Err(PyValueError::new_err(text));
         }
         let z: Vec<f64> = places.as_array().iter().copied().collect();
-        let found = py.detach(|| bound.evaluate(&z)).map_err(|error| failure::of_fit(&error))?;
+        let found = detached(py, || bound.evaluate(&z))?;
         let width = bound.element_names().len();
         Ok((arrays::matrix(py, found.values, width)?, PyArray1::from_vec(py, found.log_density)))
     }
@@ -181,7 +191,7 @@ pub(crate) fn log_likelihoods<'py>(
     subject: &Subject,
     z: &[f64],
 ) -> PyResult<Vec<Likelihood<'py>>> {
-    let found = py.detach(|| subject.bound.log_likelihoods(z)).map_err(|error| failure::of_fit(&error))?;
+    let found = detached(py, || subject.bound.log_likelihoods(z))?;
     let of = |one: LogLikelihood| {
         let shape = arrays::tuple(py, one.dims)?;
         Ok((one.name, shape, PyArray1::from_vec(py, one.values)))
@@ -235,18 +245,36 @@ impl StanProgram {
     }
 }
 
+/// A model, and its data.
+type WithData<'py> = (BoundModel, Bound<'py, PyDict>);
+
+fn with_data(py: Python<'_>, opened: Opened) -> PyResult<WithData<'_>> {
+    let given = PyDict::new(py);
+    for name in opened.data.names() {
+        if let Some(Array { dims, values }) = opened.data.get(name) {
+            let array = PyArray1::from_slice(py, values);
+            given.set_item(name, array.call_method1("reshape", (arrays::tuple(py, *dims)?,))?)?;
+        }
+    }
+    Ok((BoundModel::opened(opened), given))
+}
+
 /// A built-in model with its own data, or others.
 #[pyfunction]
 #[pyo3(signature = (name, data=None))]
-pub(crate) fn builtin(name: &str, data: Option<&Bound<'_, PyDict>>) -> PyResult<BoundModel> {
+pub(crate) fn builtin<'py>(
+    py: Python<'py>,
+    name: &str,
+    data: Option<&Bound<'py, PyDict>>,
+) -> PyResult<WithData<'py>> {
     let data: Option<Data> = data.map(trace::data_of).transpose()?;
-    let opened = hmcvi_fit::builtin(name, data).map_err(|error| failure::of_opening(&error))?;
-    Ok(BoundModel::opened(opened))
+    let opened = py.detach(|| hmcvi_fit::builtin(name, data));
+    with_data(py, opened.map_err(|error| failure::of_opening(&error))?)
 }
 
-/// The model of a kept fit with its data, and these.
+/// The model of a kept fit, and its data.
 #[pyfunction]
-pub(crate) fn model_of(py: Python<'_>, folder: PathBuf) -> PyResult<(BoundModel, Bound<'_, PyDict>)> {
+pub(crate) fn model_of(py: Python<'_>, folder: PathBuf) -> PyResult<WithData<'_>> {
     let opened = py.detach(|| {
         let directory = FitDirectory::open(&folder).map_err(|error| failure::of_other(&error))?;
         let spec = hmcvi_fit::settings_of(&directory).map_err(|error| failure::of_other(&error))?;
@@ -257,16 +285,7 @@ pub(crate) fn model_of(py: Python<'_>, folder: PathBuf) -> PyResult<(BoundModel,
         }
         Ok::<_, PyErr>(opened)
     });
-    let opened = opened?;
-    let given = PyDict::new(py);
-    for name in opened.data.names() {
-        if let Some(Array { dims, values }) = opened.data.get(name) {
-            let array =
-                PyArray1::from_slice(py, values).call_method1("reshape", (arrays::tuple(py, *dims)?,))?;
-            given.set_item(name, array)?;
-        }
-    }
-    Ok((BoundModel::opened(opened), given))
+    with_data(py, opened?)
 }
 
 /// How a kept fit was made.
@@ -274,4 +293,9 @@ pub(crate) fn model_of(py: Python<'_>, folder: PathBuf) -> PyResult<(BoundModel,
 pub(crate) fn method_of(folder: PathBuf) -> PyResult<&'static str> {
     let spec = FitDirectory::open(&folder).and_then(|directory| directory.spec());
     Ok(spec.map_err(|error| failure::of_other(&error))?.method.name())
+}
+
+/// Runs something of a model without the interpreter.
+fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, FitError> + Send) -> PyResult<T> {
+    py.detach(work).map_err(|error| failure::of_fit(&error))
 }

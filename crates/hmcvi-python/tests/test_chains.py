@@ -99,6 +99,18 @@ def test_models_are_compared_by_their_evidence(fit):
     assert "three" in repr(found) and "<table>" in found._repr_html_()
     with pytest.raises(hmcvi.DataError, match="other data"):
         hmcvi.compare({"a": fit, "b": mean_of(y=[1.0]).fit(method="gaussian", draws=200, progress=False)})
+    program = hmcvi.stan("data { real y; } parameters { real mu; } model { mu ~ normal(0, 1); y ~ normal(mu, 1); }")
+    one, two = (program(y=y).fit(method="gaussian", draws=200, progress=False) for y in (1.0, 2.0))
+    with pytest.warns(RuntimeWarning, match="was not checked"):
+        hmcvi.compare({"one": one, "two": two})
+
+
+def test_built_in_models_say_what_they_observe():
+    posterior = hmcvi.builtin("eight-schools")
+    assert list(posterior.observed) == ["y"] and posterior.observed["y"].tolist() == SCHOOLS["y"]
+    pytest.importorskip("arviz")
+    data = posterior.fit(method="gaussian", draws=50, progress=False).to_arviz()
+    assert data["log_likelihood"]["y"].shape == (1, 50, 8)
 
 
 def test_arviz_gets_all_groups(quick_fit):

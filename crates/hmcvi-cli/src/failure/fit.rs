@@ -12,7 +12,8 @@ impl From<OpenError> for Failure {
                 Failure::Usage(text).then("`hmcvi fit --list` lists the models; a Stan program ends in .stan")
             }
             OpenError::Python => Failure::Usage(text)
-                .then("fit it again in Python: `hmcvi.open_run(folder, model)` opens what was found"),
+                .then("in Python, `fit` of the model takes the same settings, and `hmcvi.open_run(folder, model)` opens what \
+                       was found"),
             OpenError::NoData { .. } => Failure::Data(text)
                 .then("give them with `--data FILE.json`: an object with a number or an array for each name"),
             OpenError::Read { .. } => Failure::Data(text).then("name a JSON file with `--data`"),

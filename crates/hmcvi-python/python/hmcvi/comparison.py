@@ -97,6 +97,21 @@ def compare(fits: Mapping[str, Fit]) -> Comparison:
     (first, one), *others = fits.items()
     for name, fit in others:
         a, b = one.model.observed, fit.model.observed
+        if not (a and b):
+            if one.model._bound.data_sha256 != fit.model._bound.data_sha256:
+                _doubt(first, name)
+            continue
         if sorted(a) != sorted(b) or any(not np.array_equal(a[key], b[key]) for key in a):
             raise DataError(f"`{first}` and `{name}` observe other data, so that their evidences cannot be compared")
     return Comparison([Compared(name, fit) for name, fit in fits.items()])
+
+
+def _doubt(first: str, other: str) -> None:
+    """Says that something cannot be checked."""
+    import warnings
+
+    text = (
+        f"`{first}` and `{other}` have other data, and a Stan program does not say which of them are observed: whether "
+        "they observe the same was not checked"
+    )
+    warnings.warn(text, RuntimeWarning, stacklevel=3)

@@ -23,12 +23,18 @@ class Posterior:
         self, bound: _hmcvi.BoundModel, name: str, data: dict[str, Any], observed: dict[str, Any] | None = None
     ) -> None:
         self._bound = bound
-        #: What the model says was observed, by name.
-        self.observed = observed or {}
+        self._observed = observed
         #: What the model is called.
         self.name = name
         #: The data, by name.
         self.data = data
+
+    @property
+    def observed(self) -> dict[str, Any]:
+        """What the model says was observed, by name. A Stan program does not say it."""
+        if self._observed is None:
+            self._observed = {name: self.data[name] for name in self._bound.observations() if name in self.data}
+        return self._observed
 
     @property
     def dimension(self) -> int:
@@ -192,7 +198,16 @@ def stan(code_or_path: str | os.PathLike[str]) -> StanModel:
 def builtin(name: str, **data: Any) -> Posterior:
     """A built-in model with its own data, or with others: `hmcvi.builtin("eight-schools")`."""
     given = {key: _array(key, value) for key, value in data.items()}
-    return Posterior(_hmcvi.builtin(name, given or None), name, given)
+    return Posterior(*_named(*_hmcvi.builtin(name, given or None)))
+
+
+def of_folder(folder: str) -> Posterior:
+    """The model of a kept fit, with its data."""
+    return Posterior(*_named(*_hmcvi.model_of(folder)))
+
+
+def _named(bound: _hmcvi.BoundModel, data: dict[str, Any]) -> tuple[_hmcvi.BoundModel, str, dict[str, Any]]:
+    return bound, bound.name, data
 
 
 def _arguments(model: Model, arguments: tuple[Any, ...], data: dict[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from . import _hmcvi
 from .autoencoders import VAE, open_vae
 from .chains import Chains
 from .fits import Fit, load
@@ -23,8 +22,7 @@ def open_run(folder: str | os.PathLike[str], model: Posterior | None = None) -> 
     if os.path.exists(os.path.join(place, "config.toml")):
         return open_vae(place)
     if model is None:
-        from .models import Posterior
+        from .models import of_folder
 
-        bound, data = _hmcvi.model_of(place)
-        model = Posterior(bound, bound.name, data)
+        model = of_folder(place)
     return load(place, model)
