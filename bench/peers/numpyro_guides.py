@@ -36,7 +36,7 @@ def schools(y, sigma):
     numpyro.sample("obs", dist.Normal(mu + tau * raw, sigma).to_event(1), obs=y)
 
 
-def radon(log_radon, floor, county, J):
+def radon(log_radon, floor, county, J, **_):
     """Radon in the houses of 85 counties."""
     mu = numpyro.sample("mu", dist.Normal(0, 10))
     tau = numpyro.sample("tau", dist.HalfNormal(1))

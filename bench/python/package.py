@@ -1,6 +1,6 @@
 """Measures what the Python package costs over the library: import, calls, threads, and the time around a fit.
 
-    python bench/python/package.py
+    python bench/python/package.py [import] [overhead] [threads] [memory]
 
 Each line of JSON is one measurement. Run it on an idle machine.
 """
@@ -119,12 +119,17 @@ def overhead():
 def main():
     """Measures everything, or what is named."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    all_of_it = {
+        "import": lambda: importing(11),
+        "overhead": overhead,
+        "threads": parallel,
+        "memory": lambda: leaking(arguments.calls),
+    }
+    parser.add_argument("what", nargs="*", choices=[*all_of_it, []], default=[], metavar="WHAT")
     parser.add_argument("--calls", type=int, default=1000)
     arguments = parser.parse_args()
-    importing(11)
-    overhead()
-    parallel()
-    leaking(arguments.calls)
+    for what in arguments.what or all_of_it:
+        all_of_it[what]()
 
 
 if __name__ == "__main__":
