@@ -22,3 +22,26 @@ def test_the_notebook_shows_a_fit_an_auto_encoder_and_a_comparison():
     assert "bound" in fit and fit.count("<svg") >= 2 and "theta[8]" in fit
     assert "hmcvi.Check" in check and "<svg" in pairs and "all alike" in compared
     assert "<svg" in trained and "(300, 2)" in used
+
+
+STOPPED = """
+import os, signal
+import hmcvi
+
+def stop(*told):
+    if told[0] == "gaussian":
+        os.kill(os.getpid(), signal.SIGINT)
+
+fit = hmcvi.builtin("eight-schools").fit(draws=100, progress=stop)
+"""
+GOES_ON = "import sys\nfit = sys.last_value.result\nfit.finished, len(fit.draws()['mu'])"
+
+
+def test_an_interrupted_cell_leaves_its_fit():
+    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
+    pytest.importorskip("ipykernel")
+    cells = [nbformat.v4.new_code_cell(code) for code in (STOPPED, GOES_ON)]
+    book = nbformat.v4.new_notebook(cells=cells)
+    nbclient.NotebookClient(book, timeout=120, kernel_name="python3", allow_errors=True).execute()
+    first, second = (cell.outputs[-1] for cell in book.cells)
+    assert first["ename"] == "Interrupted" and second["data"]["text/plain"] == "(False, 100)"
