@@ -201,6 +201,23 @@ pub(crate) struct Machine {
     /// Precision of matrix products on a GPU
     #[arg(long, value_enum, default_value_t = PrecisionName::Tf32, help_heading = WHERE_TO_COMPUTE)]
     pub(crate) precision: PrecisionName,
+    /// How processes that share the work add up sums
+    #[arg(long, value_enum, default_value_t = SumsName::Auto, value_name = "HOW", help_heading = WHERE_TO_COMPUTE)]
+    pub(crate) sums: SumsName,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SumsName {
+    /// `ordered` on the CPU; on GPUs `nccl` where it is installed and each process has its own, else `host`
+    Auto,
+    /// On the CPU in the order of one process: the same bits on any number of processes
+    Ordered,
+    /// On the CPU each process its own rows first: less to send, but other bits for every number of processes
+    PerProcess,
+    /// From GPU to GPU by NCCL
+    Nccl,
+    /// From GPU to GPU through the memory of the host
+    Host,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

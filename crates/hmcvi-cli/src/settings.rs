@@ -96,14 +96,19 @@ pub(crate) fn settle_data(context: &Context, found: Found, asked: Option<&str>) 
 
 /// The device that was asked for.
 pub(crate) fn open_device(machine: &Machine) -> Result<Device, Failure> {
+    device_of(machine, 0)
+}
+
+/// The device that was asked for; of several GPUs, one for each process of this machine.
+pub(crate) fn device_of(machine: &Machine, process: usize) -> Result<Device, Failure> {
     match machine.device {
         DeviceName::Cpu => Ok(Device::cpu(machine.threads)),
-        DeviceName::Cuda => cuda(machine),
+        DeviceName::Cuda => cuda(machine, process),
     }
 }
 
 #[cfg(feature = "cuda")]
-fn cuda(machine: &Machine) -> Result<Device, Failure> {
+fn cuda(machine: &Machine, process: usize) -> Result<Device, Failure> {
     use hmcvi::device::Precision;
     let precision = match machine.precision {
         crate::arguments::PrecisionName::Tf32 => Precision::Tf32,
@@ -111,11 +116,11 @@ fn cuda(machine: &Machine) -> Result<Device, Failure> {
     };
     // Compiled kernels are kept beside the data; without a cache folder they are compiled every time.
     let cache = source::cache("kernels").ok().and_then(|data| Some(data.parent()?.join("kernels")));
-    Ok(Device::cuda(0, precision, cache)?)
+    Ok(Device::cuda(process % Device::cards().max(1), precision, cache)?)
 }
 
 #[cfg(not(feature = "cuda"))]
-fn cuda(_: &Machine) -> Result<Device, Failure> {
+fn cuda(_: &Machine, _: usize) -> Result<Device, Failure> {
     Err(Failure::Device("`--device cuda`: this build has no CUDA support".into()).then(
         "use `--device cpu`, or build with CUDA: `cargo install --path crates/hmcvi-cli --features cuda`",
     ))

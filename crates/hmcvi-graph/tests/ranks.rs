@@ -2,96 +2,29 @@
 #![allow(missing_docs, unreachable_pub, reason = "tests are named for what they guard")]
 
 mod common;
+#[path = "common/meeting.rs"]
+mod meeting;
 #[path = "common/training.rs"]
 mod training;
 
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Barrier, Mutex};
+use std::sync::Arc;
 
-use hmcvi_graph::{CpuOptions, Graph, Parcel, Ranks, Run, Store};
+use hmcvi_graph::{CpuOptions, Graph, Ranks, Run, Store, Sums};
+use meeting::together;
 use training::{SMALL, Trainer, model, random_store};
-
-/// What is on its way, by the process that has it and the one that gets it.
-type Post = BTreeMap<(usize, usize), VecDeque<Vec<u8>>>;
-
-/// A meeting of threads that stand for processes.
-struct Meeting {
-    table: Mutex<Vec<u8>>,
-    barrier: Barrier,
-    /// Bytes on their way from one to another.
-    post: Mutex<Post>,
-    /// Bytes that were handed out.
-    moved: Mutex<usize>,
-}
-
-/// One of them.
-struct Member {
-    rank: usize,
-    size: usize,
-    meeting: Arc<Meeting>,
-}
-
-impl Ranks for Member {
-    fn rank(&self) -> usize {
-        self.rank
-    }
-
-    fn size(&self) -> usize {
-        self.size
-    }
-
-    fn gather(&self, bytes: &mut [u8], ends: &[usize]) {
-        let meeting = &self.meeting;
-        assert_eq!((ends.len(), ends.last()), (self.size, Some(&bytes.len())));
-        let start = self.rank.checked_sub(1).map_or(0, |before| ends[before]);
-        meeting.barrier.wait();
-        {
-            let mut table = meeting.table.lock().expect("nobody panics");
-            table.resize(bytes.len(), 0);
-            table[start..ends[self.rank]].copy_from_slice(&bytes[start..ends[self.rank]]);
-            *meeting.moved.lock().expect("nobody panics") += ends[self.rank] - start;
-        }
-        meeting.barrier.wait();
-        bytes.copy_from_slice(&meeting.table.lock().expect("nobody panics"));
-        meeting.barrier.wait();
-    }
-
-    fn pass(&self, parcels: Vec<Parcel<'_>>) {
-        let meeting = &self.meeting;
-        let mut post = meeting.post.lock().expect("nobody panics");
-        for parcel in parcels.iter().filter(|parcel| parcel.from == self.rank) {
-            *meeting.moved.lock().expect("nobody panics") += parcel.bytes.len();
-            post.entry((parcel.from, parcel.to)).or_default().push_back(parcel.bytes.to_vec());
-        }
-        drop(post);
-        meeting.barrier.wait();
-        let mut post = meeting.post.lock().expect("nobody panics");
-        for parcel in parcels.into_iter().filter(|parcel| parcel.to == self.rank) {
-            let sent = post.get_mut(&(parcel.from, parcel.to)).and_then(VecDeque::pop_front);
-            parcel.bytes.copy_from_slice(&sent.expect("both ends list it"));
-        }
-        drop(post);
-        meeting.barrier.wait();
-    }
-}
-
-/// What every one of so many processes makes of something, and how many bytes they handed out.
-fn together<R: Send>(size: usize, job: impl Fn(Arc<dyn Ranks>) -> R + Sync) -> (Vec<R>, usize) {
-    let (table, post, moved) = (Mutex::default(), Mutex::default(), Mutex::default());
-    let meeting = Meeting { table, barrier: Barrier::new(size), post, moved };
-    let (meeting, job) = (Arc::new(meeting), &job);
-    let results = std::thread::scope(|scope| {
-        let member = |rank| -> Arc<dyn Ranks> { Arc::new(Member { rank, size, meeting: meeting.clone() }) };
-        let members: Vec<_> = (0..size).map(member).collect();
-        let threads: Vec<_> = members.into_iter().map(|ranks| scope.spawn(move || job(ranks))).collect();
-        threads.into_iter().map(|t| t.join().expect("nobody panics")).collect()
-    });
-    let moved = *meeting.moved.lock().expect("nobody panics");
-    (results, moved)
-}
 
 fn bits(store: &Store<f32>) -> Vec<u32> {
     store.iter().flat_map(|(_, t)| t.values.iter().map(|v| v.to_bits())).collect()
+}
+
+/// Largest difference of two stores, relative to the largest value of the tensor.
+fn difference(a: &Store<f64>, b: &Store<f64>) -> f64 {
+    let of_tensor = |(name, t): (&str, &hmcvi_graph::Tensor<f64>)| {
+        let others = &b.get(name).expect("the same tensors").values;
+        let scale = t.values.iter().fold(1e-3, |most: f64, x| most.max(x.abs()));
+        t.values.iter().zip(others).map(|(x, y)| (x - y).abs() / scale).fold(0.0, f64::max)
+    };
+    a.iter().map(of_tensor).fold(0.0, f64::max)
 }
 
 /// Batches of many sizes, so that shards do not divide evenly, and some processes have none.
@@ -104,7 +37,7 @@ fn training_has_the_same_bits_on_any_number_of_processes() {
         let options = CpuOptions { threads, ..CpuOptions::for_rows(300) };
         let mut trainer = Trainer::<f32>::new(&program, options, SMALL, random_store(SMALL));
         if let Some(ranks) = ranks {
-            trainer.executable = trainer.executable.shared(ranks);
+            trainer.executable = trainer.executable.shared(ranks, Sums::Ordered);
         }
         let bounds: Vec<u32> = BATCHES.iter().map(|rows| trainer.step(*rows).to_bits()).collect();
         (bounds, bits(&trainer.store))
@@ -114,6 +47,30 @@ fn training_has_the_same_bits_on_any_number_of_processes() {
         let (results, moved) = together(size, |ranks| train(Some(ranks), threads));
         assert!(results.iter().all(|found| *found == alone), "{size} processes of {threads} threads");
         assert_eq!(moved > 0, size > 1, "one process has nobody to talk to");
+    }
+}
+
+#[test]
+fn sums_added_by_process_differ_by_rounding_alone() {
+    let program = model::training_step(SMALL);
+    let train = |ranks: Option<Arc<dyn Ranks>>| {
+        let options = CpuOptions { threads: 1, ..CpuOptions::for_rows(300) };
+        let mut trainer = Trainer::<f64>::new(&program, options, SMALL, random_store(SMALL));
+        if let Some(ranks) = ranks {
+            trainer.executable = trainer.executable.shared(ranks, Sums::PerProcess);
+        }
+        BATCHES.iter().for_each(|rows| {
+            trainer.step(*rows);
+        });
+        trainer.store
+    };
+    let alone = train(None);
+    for size in [1, 2, 3, 9] {
+        let (results, _) = together(size, |ranks| train(Some(ranks)));
+        assert!(results.iter().all(|found| difference(found, &results[0]) == 0.0), "{size} processes");
+        let error = difference(&alone, &results[0]);
+        // Six updates multiply the rounding of f64, 1e-16, by far less than this.
+        assert!(error < 1e-10 && (error > 0.0 || size == 1), "{size} processes differ by {error}");
     }
 }
 
@@ -128,11 +85,11 @@ fn outputs_have_the_rows_of_all_processes() {
     let program =
         graph.program().output("share", share).output("total", total).compile().expect("well formed");
     let values: Vec<f32> = (0..3 * 250).map(|i| (i as f32 * 0.37).sin()).collect();
-    let evaluate = |ranks: Option<Arc<dyn Ranks>>, rows: usize| {
+    let evaluate = |ranks: Option<(Arc<dyn Ranks>, Sums)>, rows: usize| {
         let options = CpuOptions { threads: 1, ..CpuOptions::for_rows(250) };
         let mut executable = program.on_cpu::<f32>(options);
-        if let Some(ranks) = ranks {
-            executable = executable.shared(ranks);
+        if let Some((ranks, sums)) = ranks {
+            executable = executable.shared(ranks, sums);
         }
         let run = Run { rows, inputs: &[("x", &values[..3 * rows])], ..Run::default() };
         executable.evaluate(&Store::default(), &run).expect("everything is given");
@@ -142,8 +99,13 @@ fn outputs_have_the_rows_of_all_processes() {
         let alone = evaluate(None, rows);
         assert_eq!((alone[0].len(), alone[1].len()), (rows, 1));
         for size in [2, 5] {
-            let (results, _) = together(size, |ranks| evaluate(Some(ranks), rows));
+            let (results, _) = together(size, |ranks| evaluate(Some((ranks, Sums::Ordered)), rows));
             assert!(results.iter().all(|found| *found == alone), "{rows} rows, {size} processes");
+            let (results, _) = together(size, |ranks| evaluate(Some((ranks, Sums::PerProcess)), rows));
+            assert!(results.iter().all(|found| *found == results[0]), "all processes have the same");
+            for (found, expected) in results[0].iter().flatten().zip(alone.iter().flatten()) {
+                assert!((found / expected - 1.0).abs() < 1e-5, "{found}, not {expected}, of {rows} rows");
+            }
         }
     }
 }

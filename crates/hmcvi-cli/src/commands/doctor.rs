@@ -5,7 +5,7 @@ use hmcvi::device::Device;
 use serde::Serialize;
 
 use crate::Context;
-use crate::arguments::{DeviceName, Machine, PrecisionName};
+use crate::arguments::{DeviceName, Machine, PrecisionName, SumsName};
 use crate::failure::Failure;
 use crate::settings::open_device;
 
@@ -35,7 +35,8 @@ struct Found {
 const MOST: f64 = 0.05;
 
 pub(crate) fn run(context: &Context, _: &Arguments) -> Result<(), Failure> {
-    let machine = |device| Machine { threads: 0, device, precision: PrecisionName::F32 };
+    let machine =
+        |device| Machine { threads: 0, device, precision: PrecisionName::F32, sums: SumsName::Auto };
     let report = Report {
         version: env!("CARGO_PKG_VERSION"),
         cpu: examine(open_device(&machine(DeviceName::Cpu))),

@@ -6,12 +6,12 @@ mod mpi;
 
 use std::sync::Arc;
 
-use hmcvi::device::{Device, Ranks};
+use hmcvi::device::{Alone, Device, Ranks, Sums};
 use serde::Serialize;
 
-use crate::arguments::{Command, Machine};
+use crate::arguments::{Command, Machine, SumsName};
 use crate::failure::Failure;
-use crate::settings::open_device;
+use crate::settings::device_of;
 use crate::terminal::Terminal;
 
 /// This process and those that it works with.
@@ -32,6 +32,20 @@ pub(crate) struct Exchange {
     pub(crate) waiting: f64,
     /// Seconds that the bytes travelled.
     pub(crate) transfer: f64,
+}
+
+/// This process among those of its machine.
+#[derive(Clone, Copy)]
+struct Here {
+    number: usize,
+    processes: usize,
+}
+
+impl Here {
+    /// Cores for this process: those of the machine, divided among its processes.
+    fn cores(self) -> usize {
+        (std::thread::available_parallelism().map_or(1, |n| n.get()) / self.processes).max(1)
+    }
 }
 
 /// How many processes were started together, as far as the environment says it: `mpirun` of OpenMPI and of MPICH name
@@ -94,22 +108,29 @@ impl Processes {
 
     /// The device that was asked for; all processes together are one.
     pub(crate) fn device(&self, machine: &Machine) -> Result<Device, Failure> {
-        let Some(ranks) = self.ranks() else { return open_device(machine) };
-        if machine.device != crate::arguments::DeviceName::Cpu {
-            let text = "`--device cuda` cannot be shared out among processes";
-            return Err(Failure::Usage(text.into())
-                .then("use `--device cpu`, or one process for each GPU with `--part`"));
+        let own = self.own_device(machine)?;
+        let sums = match machine.sums {
+            SumsName::Auto => Sums::Auto,
+            SumsName::Ordered => Sums::Ordered,
+            SumsName::PerProcess => Sums::PerProcess,
+            SumsName::Nccl => Sums::Nccl,
+            SumsName::Host => Sums::Host,
+        };
+        match self.ranks() {
+            Some(ranks) => Ok(own.among(ranks, sums)?),
+            None if sums == Sums::Auto => Ok(own),
+            // The same way as with others, to try it out.
+            None => Ok(own.among(Arc::new(Alone), sums)?),
         }
-        let threads = if machine.threads == 0 { self.cores() } else { machine.threads };
-        Ok(Device::cpu(threads).among(ranks))
     }
 
     /// The device for work of this process alone.
     pub(crate) fn own_device(&self, machine: &Machine) -> Result<Device, Failure> {
-        match (self.ranks(), machine.threads) {
-            (Some(_), 0) => open_device(&Machine { threads: self.cores(), ..*machine }),
-            _ => open_device(machine),
-        }
+        let threads = match (self.ranks(), machine.threads) {
+            (Some(_), 0) => self.here().cores(),
+            (_, threads) => threads,
+        };
+        device_of(&Machine { threads, ..*machine }, self.here().number)
     }
 
     /// Whether any process says so.
@@ -130,13 +151,13 @@ impl Processes {
             .map_or(number, |bytes| u64::from_le_bytes(bytes) as usize)
     }
 
-    /// Cores for this process: those of the machine, divided among its processes.
-    fn cores(&self) -> usize {
+    /// The processes of this machine.
+    fn here(&self) -> Here {
         #[cfg(feature = "mpi")]
-        let here = self.joined.as_ref().map_or(1, mpi::Joined::processes_here);
+        let here = self.joined.as_ref().map(mpi::Joined::here);
         #[cfg(not(feature = "mpi"))]
-        let here = 1;
-        (std::thread::available_parallelism().map_or(1, |n| n.get()) / here).max(1)
+        let here = None;
+        here.unwrap_or(Here { number: 0, processes: 1 })
     }
 
     /// Measures from now on where the time goes; answers what was measured since it was last asked.

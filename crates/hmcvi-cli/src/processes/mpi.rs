@@ -11,7 +11,7 @@ use mpi::topology::{Communicator, SimpleCommunicator};
 use mpi::traits::{CommunicatorCollectives, Destination, Root, Source};
 use mpi::{Threading, initialize_with_threading};
 
-use super::Exchange;
+use super::{Exchange, Here};
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 
@@ -25,7 +25,7 @@ const MESSAGE: usize = 1 << 30;
 /// Membership in MPI, which ends when it is dropped.
 pub(super) struct Joined {
     link: Arc<Link>,
-    here: usize,
+    here: Here,
     _universe: Universe,
 }
 
@@ -57,7 +57,8 @@ impl Joined {
             return Err(Failure::Usage(text)
                 .then("start them with the `mpirun` of the MPI that the program was built with"));
         }
-        let here = world.split_shared(world.rank()).size() as usize;
+        let local = world.split_shared(world.rank());
+        let here = Here { number: local.rank() as usize, processes: local.size() as usize };
         terminal.speak_for(rank);
         let (measures, measured) = (AtomicBool::new(false), Mutex::default());
         let link = Arc::new(Link { rank, size, patience, terminal, measures, measured });
@@ -68,8 +69,8 @@ impl Joined {
         self.link.clone()
     }
 
-    /// Processes on this machine.
-    pub(super) fn processes_here(&self) -> usize {
+    /// This process on its machine.
+    pub(super) fn here(&self) -> Here {
         self.here
     }
 
@@ -141,8 +142,8 @@ impl Link {
     }
 
     /// Exchanges so many bytes, and notes how long that takes if it is to be known.
-    fn measured(&self, bytes: usize, exchange: impl FnOnce()) {
-        if !self.measures.load(Ordering::Relaxed) {
+    fn timed(&self, bytes: usize, exchange: impl FnOnce()) {
+        if !self.measures() {
             return exchange();
         }
         self.meet();
@@ -164,6 +165,22 @@ impl Ranks for Link {
         self.size
     }
 
+    fn patience(&self) -> Option<Duration> {
+        Some(self.patience)
+    }
+
+    fn too_late(&self) {
+        self.despair((0..self.size).collect());
+    }
+
+    fn measures(&self) -> bool {
+        self.measures.load(Ordering::Relaxed)
+    }
+
+    fn measured(&self, bytes: usize, exchange: &mut dyn FnMut()) {
+        self.timed(bytes, exchange);
+    }
+
     fn gather(&self, bytes: &mut [u8], ends: &[usize]) {
         let (length, mut rest, mut begin, mut messages) = (bytes.len(), bytes, 0, Vec::new());
         for (rank, end) in ends.iter().enumerate() {
@@ -171,7 +188,7 @@ impl Ranks for Link {
             messages.extend(part.chunks_mut(MESSAGE).map(|message| (rank, message)));
             (rest, begin) = (others, *end);
         }
-        self.measured(length, || {
+        self.timed(length, || {
             let world = SimpleCommunicator::world();
             scope(|scope| {
                 let send = |(rank, message)| {
@@ -185,7 +202,7 @@ impl Ranks for Link {
 
     fn pass(&self, parcels: Vec<Parcel<'_>>) {
         let length = parcels.iter().map(|parcel| parcel.bytes.len()).sum();
-        self.measured(length, || {
+        self.timed(length, || {
             let world = SimpleCommunicator::world();
             scope(|scope| {
                 let mut begun = Vec::new();

@@ -27,13 +27,15 @@ use std::sync::Arc;
 
 pub use self::options::{CpuOptions, Instructions, Split};
 pub use self::pool::{Part, Times};
-pub use self::ranks::{Parcel, Ranks};
+pub use self::ranks::Sums;
+pub(crate) use self::ranks::bytes;
 
 use self::arena::Arena;
 use self::memory::{Frame, Memory};
 use self::options::{Cut, shards};
 use self::pool::Pool;
 use self::prepare::{Codes, PackTask, Prepared, Wave, prepare};
+use self::ranks::Shared;
 use self::room::Room;
 use self::steps::{Engine, Worker};
 use crate::data::DataSet;
@@ -87,7 +89,7 @@ pub struct Executable<T: Real> {
     bytes: usize,
     rows: usize,
     /// Processes that share the rows.
-    ranks: Option<Arc<dyn Ranks>>,
+    shared: Option<Shared<T>>,
 }
 
 /// Where the tiles of all workers are.
@@ -158,7 +160,7 @@ impl<T: Real> Executable<T> {
             accumulators: Arena::new(room.accumulators),
             packed: Arena::new(room.packed),
             rows: 0,
-            ranks: None,
+            shared: None,
             tile_capacity: options.tile_rows.min(options.rows),
             plan,
             options,
@@ -168,13 +170,6 @@ impl<T: Real> Executable<T> {
         executable.engine.memory.fixed = executable.fixed.as_mut_ptr();
         executable.prepare_constants();
         executable
-    }
-
-    /// Shares the rows of all runs from now on out among processes, which have to call the same functions of the same
-    /// executables in the same order. Results are the same on all of them, and the same as those of one process.
-    #[must_use]
-    pub fn shared(self, ranks: Arc<dyn Ranks>) -> Self {
-        Executable { ranks: Some(ranks).filter(|ranks| ranks.size() > 1), ..self }
     }
 
     /// The settings in force.
@@ -237,14 +232,18 @@ impl<T: Real> Executable<T> {
                 }
                 (Stage::Rows(rows), Prepared::Rows { codes, packs, packed, together, .. }) => {
                     self.pack(rows, packs, packed);
-                    let own = self.own_shards(self.engine.memory.shards);
-                    match (together, self.pieces_of_rows(together.as_ref(), &own)) {
+                    let (cut, own) = self.own_cut();
+                    match (together, self.pieces_of_rows(together.as_ref(), cut, &own)) {
                         (Some(together), pieces @ 2..) => {
-                            self.rows_together(&workers, together, packed, &own, pieces);
+                            self.rows_together(&workers, together, packed, (cut, &own), pieces);
                         }
-                        _ => self.row_stage(&workers, rows, codes, packed, own),
+                        _ => self.row_stage(&workers, rows, codes, packed, (cut, &own)),
                     }
-                    self.engine.memory.shards = self.share_sums();
+                    if let Some(shared) = &mut self.shared {
+                        let memory = &mut self.engine.memory;
+                        memory.shards =
+                            shared.share_sums(&plan, rows, (cut.shards, &own), memory.accumulators);
+                    }
                 }
                 _ => unreachable!("stages are prepared in order"),
             }
@@ -340,12 +339,6 @@ impl<T: Real> Executable<T> {
         self.pool.run(Part::Pack, tasks.len(), &|task, _| engine.pack(stage, &tasks[task], packed));
     }
 
-    /// How the rows of this run are divided.
-    fn cut(&self) -> Cut {
-        let Memory { batch: rows, shards, .. } = self.engine.memory;
-        Cut { rows, shards, tile_rows: self.options.tile_rows }
-    }
-
     /// Takes the rows of some shards through a stage, each shard on one thread.
     fn row_stage(
         &self,
@@ -353,9 +346,9 @@ impl<T: Real> Executable<T> {
         stage: &RowStage,
         codes: &[Codes],
         packed: &[usize],
-        own: Range<usize>,
+        (cut, own): (Cut, &Range<usize>),
     ) {
-        let (engine, targets, cut) = (&self.engine, &self.plan.targets, self.cut());
+        let (engine, targets) = (&self.engine, &self.plan.targets);
         let capacity = self.tile_capacity;
         self.pool.run(Part::Rows, own.len(), &|task, worker| {
             let shard = own.start + task;

@@ -107,9 +107,11 @@ pub(super) fn shards(rows: usize, options: &CpuOptions) -> usize {
     1 << most.ilog2()
 }
 
-/// How the rows of a run are divided, by their number alone.
+/// How rows of a run are divided, by their number alone.
 #[derive(Clone, Copy)]
 pub(super) struct Cut {
+    /// The first of them.
+    pub(super) first: usize,
     pub(super) rows: usize,
     pub(super) shards: usize,
     pub(super) tile_rows: usize,
@@ -117,7 +119,8 @@ pub(super) struct Cut {
 
 impl Cut {
     fn rows_of(self, shard: usize) -> Range<usize> {
-        shard * self.rows / self.shards..(shard + 1) * self.rows / self.shards
+        let cut = |shard| self.first + shard * self.rows / self.shards;
+        cut(shard)..cut(shard + 1)
     }
 
     /// Tiles of a shard, into which its rows are divided evenly.

@@ -1,140 +1,120 @@
 //! Share the rows of a program out among processes: each takes some of the shards, and all have the sums of all shards
-//! afterwards. They are then added in the same order as by one process, to the same bits.
+//! afterwards. They are added in the same order as by one process, to the same bits, or process by process.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::Executable;
-use crate::plan::Stage;
+use super::options::{Cut, shards};
+use crate::plan::{Plan, RowStage, Stage};
+use crate::ranks::{Parcel, Ranks, add_up, ends, own_part, part, spare};
 use crate::real::Real;
 
-/// Bytes that one process has and another one gets.
-#[derive(Debug)]
-pub struct Parcel<'a> {
-    /// They.
-    pub bytes: &'a mut [u8],
-    /// The process that has them.
-    pub from: usize,
-    /// The process that gets them.
-    pub to: usize,
+/// In which order processes add up sums over rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sums {
+    /// Shard by shard, as one process does: the same bits on any number of processes.
+    #[default]
+    Ordered,
+    /// First each process its own rows, then process by process. Fewer bytes travel, and there may be more processes than
+    /// shards; but results are rounded differently for every number of processes.
+    PerProcess,
 }
 
-/// Processes that run the same programs with the same values in the same order, and each a part of the rows.
-pub trait Ranks: Send + Sync {
-    /// Number of this process, from 0.
-    fn rank(&self) -> usize;
-
-    /// Number of processes.
-    fn size(&self) -> usize;
-
-    /// Hands out what every process has filled in. The part of process `r` ends at byte `ends[r]`, where the next one
-    /// begins; afterwards all processes have all parts. Does not return where that cannot be done.
-    fn gather(&self, bytes: &mut [u8], ends: &[usize]);
-
-    /// Passes bytes from process to process. Both ends list them in the same order.
-    fn pass(&self, parcels: Vec<Parcel<'_>>);
-
-    /// Whether any of the processes says so.
-    fn any(&self, flag: bool) -> bool {
-        let mut flags = vec![0; self.size()];
-        flags[self.rank()] = u8::from(flag);
-        let ends: Vec<usize> = (1..=self.size()).collect();
-        self.gather(&mut flags, &ends);
-        flags.contains(&1)
-    }
-
-    /// What process 0 has; what others give does not matter.
-    fn of_first(&self, bytes: Vec<u8>) -> Vec<u8> {
-        let own = if self.rank() == 0 { bytes } else { Vec::new() };
-        let mut length = (own.len() as u64).to_le_bytes();
-        self.gather(&mut length, &vec![size_of::<u64>(); self.size()]);
-        let length = u64::from_le_bytes(length) as usize;
-        let mut all = own;
-        all.resize(length, 0);
-        self.gather(&mut all, &vec![length; self.size()]);
-        all
-    }
-
-    /// What every process has, in their order.
-    fn of_all(&self, bytes: &[u8]) -> Vec<Vec<u8>> {
-        let (size, word) = (self.size(), size_of::<u64>());
-        let mut lengths = vec![0; size * word];
-        lengths[self.rank() * word..][..word].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
-        let words: Vec<usize> = (1..=size).map(|rank| rank * word).collect();
-        self.gather(&mut lengths, &words);
-        let length = |chunk: &[u8]| u64::from_le_bytes(chunk.try_into().unwrap_or_default()) as usize;
-        let mut end = 0;
-        let ends: Vec<usize> = lengths
-            .chunks_exact(word)
-            .map(|chunk| {
-                end += length(chunk);
-                end
-            })
-            .collect();
-        let begin = |rank: usize| if rank == 0 { 0 } else { ends[rank - 1] };
-        let mut all = vec![0; end];
-        all[begin(self.rank())..ends[self.rank()]].copy_from_slice(bytes);
-        self.gather(&mut all, &ends);
-        (0..size).map(|rank| all[begin(rank)..ends[rank]].to_vec()).collect()
-    }
+/// The others, and how sums are added up with them.
+pub(super) struct Shared<T> {
+    ranks: Arc<dyn Ranks>,
+    sums: Sums,
+    /// Room for the sums of others.
+    spare: Vec<T>,
 }
 
 impl<T: Real> Executable<T> {
-    /// Shards that this process computes.
-    pub(super) fn own_shards(&self, shards: usize) -> Range<usize> {
-        match &self.ranks {
-            None => 0..shards,
-            Some(ranks) => {
-                part(ranks.rank(), ranks.size(), shards)..part(ranks.rank() + 1, ranks.size(), shards)
+    /// Shares the rows of all runs from now on out among processes, which have to call the same functions of the same
+    /// executables in the same order. Results are the same on all of them; with [`Sums::Ordered`] they are those of one
+    /// process.
+    #[must_use]
+    pub fn shared(self, ranks: Arc<dyn Ranks>, sums: Sums) -> Self {
+        if ranks.size() == 1 {
+            return self;
+        }
+        let room = if sums == Sums::PerProcess { spare(&*ranks, self.plan.accumulator_len) } else { 0 };
+        Executable { shared: Some(Shared { ranks, sums, spare: vec![T::default(); room] }), ..self }
+    }
+
+    /// How rows of this run are divided, and which shards this process computes.
+    pub(super) fn own_cut(&self) -> (Cut, Range<usize>) {
+        let (rows, tile_rows) = (self.engine.memory.batch, self.options.tile_rows);
+        let all = shards(rows, &self.options);
+        let cut = Cut { first: 0, rows, shards: all, tile_rows };
+        match &self.shared {
+            None => (cut, 0..all),
+            Some(Shared { ranks, sums: Sums::Ordered, .. }) => (cut, own_part(&**ranks, all)),
+            Some(Shared { ranks, sums: Sums::PerProcess, .. }) => {
+                let own = own_part(&**ranks, rows);
+                let shards = if own.is_empty() { 0 } else { shards(own.len(), &self.options) };
+                (Cut { first: own.start, rows: own.len(), shards, ..cut }, 0..shards)
             }
         }
     }
 
-    /// Gets what other processes summed over their shards; answers how many shards are left to be added.
-    pub(super) fn share_sums(&self) -> usize {
-        let (len, shards) = (self.plan.accumulator_len, self.engine.memory.shards);
-        let Some(ranks) = self.ranks.as_deref().filter(|_| len > 0) else { return shards };
-        // SAFETY: the memory holds the sums of all shards, and nobody else uses it now.
-        let sums = unsafe { std::slice::from_raw_parts_mut(self.engine.memory.accumulators, shards * len) };
-        let stages = self.plan.stages.iter().filter(|stage| matches!(stage, Stage::Rows(_))).count();
-        if stages > 1 {
+    /// Gets the rows of outputs that other processes computed.
+    pub(super) fn gather_rows(&mut self, rows: usize) {
+        let Some(Shared { ranks, sums, .. }) = &self.shared else { return };
+        let (size, shards) = (ranks.size(), shards(rows, &self.options));
+        let first = |rank| match sums {
+            Sums::Ordered => part(rank, size, shards) * rows / shards,
+            Sums::PerProcess => part(rank, size, rows),
+        };
+        for (output, values) in self.plan.outputs.iter().zip(&mut self.outputs) {
+            if output.shape.is_batch() {
+                let row = output.shape.cols * size_of::<T>();
+                let values = bytes(&mut values[..rows * output.shape.cols]);
+                ranks.gather(values, &ends(&**ranks, |rank| first(rank) * row));
+            }
+        }
+    }
+}
+
+impl<T: Real> Shared<T> {
+    /// Gets what other processes summed over their rows; answers how many shards are left to be added.
+    pub(super) fn share_sums(
+        &mut self,
+        plan: &Plan,
+        stage: &RowStage,
+        (shards, own): (usize, &Range<usize>),
+        sums: *mut T,
+    ) -> usize {
+        let (ranks, len) = (&*self.ranks, plan.accumulator_len);
+        if len == 0 {
+            return shards;
+        }
+        // SAFETY: there is memory for the sums of the shards of all rows, and nobody else uses it now.
+        let sums = unsafe { std::slice::from_raw_parts_mut(sums, shards.max(1) * len) };
+        if self.sums == Sums::PerProcess {
+            for place in stage.sums.iter().cloned() {
+                if own.is_empty() {
+                    sums[place.clone()].fill(T::default());
+                }
+                add_shards(sums, len, place.clone());
+                add_up(ranks, &mut sums[place], &mut self.spare);
+            }
+            return 1;
+        }
+        let of_process = |rank| part(rank, ranks.size(), shards) * len * size_of::<T>();
+        if plan.stages.iter().filter(|stage| matches!(stage, Stage::Rows(_))).count() > 1 {
             // Sums of earlier stages are added again after this one, so all shards stay as they are.
-            ranks.gather(
-                bytes(sums),
-                &ends(ranks, |rank| part(rank, ranks.size(), shards) * len * size_of::<T>()),
-            );
+            ranks.gather(bytes(sums), &ends(ranks, of_process));
             return shards;
         }
         // Every process adds up some columns of all shards, in their order, and hands them out: at most a few times the
         // bytes of the sums themselves travel, however many shards there are.
         swap(ranks, sums, len);
-        let cut = |rank| rank * len / ranks.size();
-        add_shards(sums, len, cut(ranks.rank())..cut(ranks.rank() + 1));
-        ranks.gather(bytes(&mut sums[..len]), &ends(ranks, |rank| cut(rank) * size_of::<T>()));
+        add_shards(sums, len, own_part(ranks, len));
+        let of_columns = |rank| part(rank, ranks.size(), len) * size_of::<T>();
+        ranks.gather(bytes(&mut sums[..len]), &ends(ranks, of_columns));
         1
     }
-
-    /// Gets the rows of outputs that other processes computed.
-    pub(super) fn gather_rows(&mut self, rows: usize) {
-        let Some(ranks) = self.ranks.as_deref() else { return };
-        let (size, shards) = (ranks.size(), super::options::shards(rows, &self.options));
-        for (output, values) in self.plan.outputs.iter().zip(&mut self.outputs) {
-            if output.shape.is_batch() {
-                let row = output.shape.cols * size_of::<T>();
-                let values = bytes(&mut values[..rows * output.shape.cols]);
-                ranks.gather(values, &ends(ranks, |rank| part(rank, size, shards) * rows / shards * row));
-            }
-        }
-    }
-}
-
-/// Where the parts of all processes end, of which `begin` says where they begin.
-fn ends(ranks: &dyn Ranks, begin: impl Fn(usize) -> usize) -> Vec<usize> {
-    (1..=ranks.size()).map(begin).collect()
-}
-
-/// The first shard of a process.
-fn part(rank: usize, size: usize, shards: usize) -> usize {
-    rank * shards / size
 }
 
 /// Sends every process its columns of the shards of this one, and gets those of this one of all other shards.
@@ -144,7 +124,7 @@ fn swap<T: Real>(ranks: &dyn Ranks, sums: &mut [T], len: usize) {
     for from in 0..size {
         for _ in part(from, size, shards)..part(from + 1, size, shards) {
             for to in 0..size {
-                let columns = (to + 1) * len / size - to * len / size;
+                let columns = part(to + 1, size, len) - part(to, size, len);
                 let (bytes, others) = rest.split_at_mut(columns * size_of::<T>());
                 if from != to && (from == own || to == own) && columns > 0 {
                     parcels.push(Parcel { bytes, from, to });
@@ -173,7 +153,7 @@ fn add_shards<T: Real>(sums: &mut [T], len: usize, columns: Range<usize>) {
 }
 
 /// Numbers as they are in memory.
-fn bytes<T: Real>(values: &mut [T]) -> &mut [u8] {
+pub(crate) fn bytes<T: Real>(values: &mut [T]) -> &mut [u8] {
     // SAFETY: floating-point numbers have no padding, all bytes are some number, and the borrow is as long.
     unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast::<u8>(), size_of_val(values)) }
 }

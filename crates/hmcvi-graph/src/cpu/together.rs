@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::code::block_rows;
 use super::matmul::{Accumulate, SumTerm};
 use super::memory::Frame;
-use super::options::Split;
+use super::options::{Cut, Split};
 use super::pool::Part;
 use super::prepare::Codes;
 use super::steps::{Engine, Worker};
@@ -165,10 +165,9 @@ fn work_of_sums(cols: usize, steps: &[Step]) -> usize {
 
 impl<T: Real> Executable<T> {
     /// Into how many pieces threads cut the rows of each of these shards.
-    pub(super) fn pieces_of_rows(&self, together: Option<&Together>, own: &Range<usize>) -> usize {
+    pub(super) fn pieces_of_rows(&self, together: Option<&Together>, cut: Cut, own: &Range<usize>) -> usize {
         let Some(together) = together else { return 1 };
-        let (rows, shards) = (self.engine.memory.batch, self.engine.memory.shards);
-        let rows = rows.div_ceil(shards).min(self.options.tile_rows);
+        let rows = cut.rows.div_ceil(cut.shards.max(1)).min(self.options.tile_rows);
         together.pieces_of_rows(own.len(), self.pool.workers(), rows, self.options.split)
     }
 
@@ -178,11 +177,11 @@ impl<T: Real> Executable<T> {
         workers: &Workers<T>,
         together: &Together,
         packed: &[usize],
-        own: &Range<usize>,
+        (cut, own): (Cut, &Range<usize>),
         pieces: usize,
     ) {
         let Together { stage, codes, .. } = together;
-        let (plan, engine, cut) = (&self.plan, &self.engine, self.cut());
+        let (plan, engine) = (&self.plan, &self.engine);
         let tiles = &self.tiles;
         let most = own.clone().map(|shard| cut.tiles(shard)).max().unwrap_or(0);
         for tile in 0..most {

@@ -2,12 +2,13 @@
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::OnceLock;
 
 use libloading::Library;
 
 use super::error::CudaError;
+use super::library::{LOOKED_IN, load};
 
 type Program = *mut std::ffi::c_void;
 type Create = unsafe extern "C" fn(
@@ -30,53 +31,21 @@ pub(super) struct Compiler {
     version: (c_int, c_int),
 }
 
-/// Major versions that are looked for, newest first.
-const VERSIONS: [&str; 3] = ["13", "12", "11"];
-
-fn candidates() -> Vec<PathBuf> {
-    let names = || VERSIONS.iter().map(|v| format!("libnvrtc.so.{v}")).chain(["libnvrtc.so".into()]);
-    let mut paths: Vec<PathBuf> = names().map(PathBuf::from).collect();
-    let mut folders: Vec<PathBuf> = vec!["/usr/local/cuda/lib64".into(), "/opt/cuda/lib64".into()];
-    let entries = |folder: &Path| -> Vec<PathBuf> {
-        let read = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path());
-        let mut all: Vec<PathBuf> = read.collect();
-        all.sort();
-        all
-    };
-    let starts = |path: &Path, with: &str| {
-        path.file_name().and_then(|n| n.to_str()).is_some_and(|n| n.starts_with(with))
-    };
-    folders.extend(
-        entries(Path::new("/usr/local")).into_iter().filter(|p| starts(p, "cuda-")).map(|p| p.join("lib64")),
-    );
-    // Python packages, for a Python in one of the usual places.
-    for prefix in ["/usr", "/usr/local", "/opt/venv", "/opt/torch/.venv"] {
-        for python in entries(&Path::new(prefix).join("lib")).into_iter().filter(|p| starts(p, "python3")) {
-            for packages in ["site-packages", "dist-packages"] {
-                let nvidia = python.join(packages).join("nvidia");
-                folders.extend(entries(&nvidia).into_iter().map(|p| p.join("lib")));
-            }
-        }
-    }
-    paths.extend(folders.iter().flat_map(|folder| names().map(|n| folder.join(n))));
-    paths
-}
+/// Names that are looked for, newest first.
+const NAMES: [&str; 4] = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11", "libnvrtc.so"];
 
 impl Compiler {
     /// The compiler of this process.
     pub(super) fn get() -> Result<&'static Compiler, CudaError> {
         static COMPILER: OnceLock<Option<Compiler>> = OnceLock::new();
-        let looked_in = "the library path, /usr/local/cuda*/lib64 and Python's nvidia packages";
         COMPILER
             .get_or_init(Compiler::load)
             .as_ref()
-            .ok_or_else(|| CudaError::NoCompiler { looked_in: looked_in.into() })
+            .ok_or_else(|| CudaError::NoCompiler { looked_in: LOOKED_IN.into() })
     }
 
     fn load() -> Option<Compiler> {
-        candidates().into_iter().find_map(|path| {
-            // SAFETY: loading the compiler's library runs its initialisation only.
-            let library = unsafe { Library::new(path) }.ok()?;
+        load(&NAMES).find_map(|library| {
             let mut version = (0, 0);
             // SAFETY: the function has this signature in all versions.
             unsafe {

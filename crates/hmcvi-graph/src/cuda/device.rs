@@ -61,6 +61,21 @@ impl CudaDevice {
         self.processors
     }
 
+    /// Devices that the driver finds.
+    pub fn count() -> usize {
+        // SAFETY: this only tries to load the driver library.
+        if unsafe { is_culib_present() } {
+            CudaContext::device_count().unwrap_or(0).max(0) as usize
+        } else {
+            0
+        }
+    }
+
+    /// Number that no other GPU has.
+    pub fn identity(&self) -> Result<[u8; 16], CudaError> {
+        Ok(self.stream.context().uuid()?.bytes.map(|byte| byte as u8))
+    }
+
     /// Waits until everything queued so far is done.
     pub fn synchronise(&self) -> Result<(), CudaError> {
         Ok(self.stream.synchronize()?)

@@ -44,6 +44,23 @@ pub enum CudaError {
         /// Where it was looked for.
         looked_in: String,
     },
+    /// NCCL is not installed.
+    #[error(
+        "NCCL was not found (libnccl.so.2, looked in {looked_in}); install it (Debian's libnccl2, or the Python package \
+         nvidia-nccl-cu12), or let sums go through the host (`--sums host`)"
+    )]
+    NoNccl {
+        /// Where it was looked for.
+        looked_in: String,
+    },
+    /// A failure of NCCL.
+    #[error("{call} failed: {why}; NCCL_DEBUG=INFO says more, and `--sums host` works without NCCL")]
+    Nccl {
+        /// What was asked of it.
+        call: &'static str,
+        /// What it says.
+        why: String,
+    },
     /// Generated kernels that the compiler refuses, which is a mistake of this crate.
     #[error("kernels do not compile: {0}")]
     Compile(String),

@@ -1,10 +1,13 @@
 //! Run a program's kernels as one CUDA graph.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use cudarc::driver::sys::{CUfunction_attribute, CUgraphInstantiate_flags, CUresult, CUstreamCaptureMode};
-use cudarc::driver::{CudaFunction, CudaGraph, CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg};
+use cudarc::driver::{
+    CudaFunction, CudaGraph, CudaSlice, CudaStream, DeviceRepr, LaunchConfig, PushKernelArg,
+};
 use cudarc::nvrtc::Ptx;
 
 use super::code::{self, Grid, Launch};
@@ -13,10 +16,12 @@ use super::device::CudaDevice;
 use super::error::CudaError;
 use super::layout::{Area, Bases, FIRST_POINTER, RUN_WORDS, Tiling, history, small_inputs};
 use super::memory::{CudaStore, address};
+use super::ranks::{CudaRanks, Room};
 use super::{CudaIndices, CudaOptions, CudaRun, Precision};
-use crate::cpu::{check_size, find};
+use crate::cpu::{bytes, check_size, find};
 use crate::error::RunError;
 use crate::plan::{Named, Plan};
+use crate::ranks::{ends, own_part, part};
 
 /// Launches that were recorded for a number of tiles.
 struct Recorded(CudaGraph);
@@ -33,6 +38,25 @@ struct Words([u64; RUN_WORDS]);
 // SAFETY: plain words, which mean the same to both sides.
 unsafe impl DeviceRepr for Words {}
 
+/// Launches that wait for no other process, and the sums that are to be added up with others behind them.
+struct Segment {
+    launches: Range<usize>,
+    sums: Vec<Range<usize>>,
+}
+
+/// Cuts launches where the sums of a row stage are to be added up with those of other processes.
+fn segments(code: &code::Code, is_shared: bool) -> Vec<Segment> {
+    let (mut segments, mut first) = (Vec::new(), 0);
+    for (end, sums) in code.ends.iter().filter(|(_, sums)| is_shared && !sums.is_empty()) {
+        segments.push(Segment { launches: first..*end, sums: sums.clone() });
+        first = *end;
+    }
+    if first < code.launches.len() {
+        segments.push(Segment { launches: first..code.launches.len(), sums: Vec::new() });
+    }
+    segments
+}
+
 /// A program prepared to run on a GPU, with all the memory it needs.
 pub struct CudaExecutable {
     plan: Arc<Plan>,
@@ -40,8 +64,13 @@ pub struct CudaExecutable {
     tiling: Tiling,
     set_run: CudaFunction,
     launches: Vec<(Launch, CudaFunction)>,
-    /// Captured launches, by the number of tiles.
-    graphs: HashMap<usize, Recorded>,
+    segments: Vec<Segment>,
+    /// Captured launches of each segment, where there are any, by the number of tiles.
+    graphs: HashMap<usize, Vec<Option<Recorded>>>,
+    /// Processes that share the rows.
+    shared: Option<(Arc<CudaRanks>, Room)>,
+    /// Most rows of a run of all processes.
+    most_rows: usize,
     /// Base addresses on the device, and the store that they point to.
     table: CudaSlice<u64>,
     table_of: u64,
@@ -97,9 +126,13 @@ impl CudaExecutable {
         plan: Arc<Plan>,
         device: &CudaDevice,
         options: &CudaOptions,
+        ranks: Option<Arc<CudaRanks>>,
     ) -> Result<Self, CudaError> {
-        let tiling = tiling(options, device.processors, device.capability);
+        let processes = ranks.as_ref().map_or(1, |shared| shared.ranks().size());
+        let own = CudaOptions { rows: options.rows.max(1).div_ceil(processes), ..options.clone() };
+        let tiling = tiling(&own, device.processors, device.capability);
         let written = code::write(&plan, tiling, device.shared, device.processors);
+        let segments = segments(&written, ranks.is_some());
         let (major, minor) = device.capability;
         let compiler = Compiler::get()?;
         let code = compiler.machine_code(
@@ -145,7 +178,13 @@ impl CudaExecutable {
         Ok(CudaExecutable {
             set_run: module.load_function("set_run")?,
             launches,
+            segments,
             graphs: HashMap::new(),
+            shared: ranks.map(|ranks| {
+                let room = ranks.room(plan.accumulator_len);
+                (ranks, room)
+            }),
+            most_rows: options.rows.max(1),
             table: device.zeros(Bases::new(&plan).len())?,
             table_of: 0,
             words: device.zeros(RUN_WORDS)?,
@@ -173,9 +212,9 @@ impl CudaExecutable {
         self.launches.len() + 1
     }
 
-    /// Most rows that a run may have.
+    /// Most rows that a run may have, of all processes.
     pub fn rows(&self) -> usize {
-        self.tiling.rows
+        self.most_rows
     }
 
     /// Rows of a tile, and processors that share one.
@@ -221,15 +260,31 @@ impl CudaExecutable {
         let stream = &self.device.stream;
         // SAFETY: the kernel copies the words, for which there is room.
         unsafe { stream.launch_builder(&self.set_run).arg(&mut self.words).arg(&words).launch(config)? };
-        let tiles = run.rows.div_ceil(self.tiling.tile_rows());
+        let tiles = self.own_rows(run.rows).len().div_ceil(self.tiling.tile_rows());
         if !self.graphs.contains_key(&tiles) {
-            let graph = self.capture(tiles)?;
-            self.graphs.insert(tiles, Recorded(graph));
+            let graphs = self.segments.iter().map(|segment| self.capture(segment, tiles));
+            let graphs = graphs.collect::<Result<_, _>>()?;
+            self.graphs.insert(tiles, graphs);
         }
-        self.graphs[&tiles].0.launch()?;
+        for (graph, segment) in self.graphs[&tiles].iter().zip(&self.segments) {
+            if let Some(Recorded(graph)) = graph {
+                graph.launch()?;
+            }
+            if let Some((ranks, room)) = &mut self.shared {
+                let sums = &mut self.areas[Area::Sums as usize];
+                for place in &segment.sums {
+                    ranks.add(&self.device, sums, place, room)?;
+                }
+            }
+        }
         self.runs += 1;
         self.rows = run.rows;
         Ok(())
+    }
+
+    /// Rows of this process, of so many of all.
+    fn own_rows(&self, rows: usize) -> Range<usize> {
+        self.shared.as_ref().map_or(0..rows, |(shared, _)| own_part(&**shared.ranks(), rows))
     }
 
     /// Checks everything that is given, and describes the run.
@@ -238,16 +293,18 @@ impl CudaExecutable {
         if !store.device.is_same_queue(&self.device) {
             return Err(CudaError::OtherQueue { what: "the parameters" });
         }
-        if run.rows == 0 || run.rows > self.tiling.rows {
-            return Err(RunError::Rows { found: run.rows, most: self.tiling.rows }.into());
+        if run.rows == 0 || run.rows > self.most_rows {
+            return Err(RunError::Rows { found: run.rows, most: self.most_rows }.into());
         }
+        let own = self.own_rows(run.rows);
         let mut words = Words([0; RUN_WORDS]);
         let slot = self.runs % self.history_runs;
         words.0[..FIRST_POINTER].copy_from_slice(&[
             run.seed,
             run.step,
-            run.row_offset,
-            run.rows as u64 | (slot as u64) << 32,
+            run.row_offset + own.start as u64,
+            own.len() as u64 | (slot as u64) << 32,
+            run.rows as u64,
         ]);
         for (i, input) in plan.inputs.iter().enumerate() {
             let rows = if input.shape.is_batch() { run.rows } else { input.shape.fixed_rows() };
@@ -286,7 +343,7 @@ impl CudaExecutable {
                     }
                     let room = index.len().saturating_sub(first).min(run.rows);
                     check_size("index", name, room, run.rows)?;
-                    index.address(first)
+                    index.address(first + own.start)
                 }
             };
         }
@@ -326,30 +383,40 @@ impl CudaExecutable {
 
     /// Copies inputs and indices that have memory of their own.
     fn copy_inputs(&mut self, run: &CudaRun<'_>) -> Result<(), CudaError> {
+        let (own, stream) = (self.own_rows(run.rows), &self.device.stream);
         let places = self.inputs.iter_mut().zip(&mut self.copied);
         for (input, (memory, copied)) in self.plan.inputs.iter().zip(places) {
             if let Some(memory) = memory.as_mut().filter(|_| !run.kept.contains(&&*input.name)) {
                 let values = find("input", &input.name, run.inputs)?;
-                self.device.stream.memcpy_htod(values, &mut memory.slice_mut(..values.len()))?;
                 *copied = values.len();
+                let cols = input.shape.cols;
+                let rows = if input.shape.is_batch() { own.clone() } else { 0..values.len() / cols.max(1) };
+                copy(stream, &values[rows.start * cols..rows.end * cols], memory)?;
             }
         }
         for (name, memory) in self.plan.indices.iter().zip(&mut self.indices) {
             if let CudaIndices::Host(values) = find("index", name, run.indices)? {
-                self.device.stream.memcpy_htod(values, &mut memory.slice_mut(..values.len()))?;
+                copy(stream, &values[own.clone()], memory)?;
             }
         }
         Ok(())
     }
 
-    /// Captures all launches for so many tiles.
-    fn capture(&mut self, tiles: usize) -> Result<CudaGraph, CudaError> {
-        let stream = self.device.stream.clone();
+    /// Captures the launches of a segment for so many tiles; nothing where there are none.
+    fn capture(&self, segment: &Segment, tiles: usize) -> Result<Option<Recorded>, CudaError> {
+        let has_work = |launch: &Launch| tiles > 0 || launch.grid != Grid::Tiles;
+        let launches = &self.launches[segment.launches.clone()];
+        let launches: Vec<_> = launches.iter().filter(|(launch, _)| has_work(launch)).collect();
+        if launches.is_empty() {
+            return Ok(None);
+        }
+        let stream = &self.device.stream;
         stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)?;
-        let launched = self.launch(tiles);
+        let launched = self.launch(&launches, tiles);
         let graph = stream.end_capture(CUgraphInstantiate_flags(0));
         launched?;
-        graph?.ok_or_else(|| CudaError::Driver("the queue captured nothing".into()))
+        let graph = graph?.ok_or_else(|| CudaError::Driver("the queue captured nothing".into()))?;
+        Ok(Some(Recorded(graph)))
     }
 
     fn config(&self, launch: &Launch, tiles: usize) -> LaunchConfig {
@@ -364,8 +431,8 @@ impl CudaExecutable {
         }
     }
 
-    fn launch(&mut self, tiles: usize) -> Result<(), CudaError> {
-        for (launch, function) in &self.launches {
+    fn launch(&self, launches: &[&(Launch, CudaFunction)], tiles: usize) -> Result<(), CudaError> {
+        for (launch, function) in launches {
             let config = self.config(launch, tiles);
             let mut builder = self.device.stream.launch_builder(function);
             // SAFETY: generated kernels stay within the memory that the layout gives them.
@@ -378,7 +445,7 @@ impl CudaExecutable {
     /// store changes as by that many runs.
     pub fn profile(&mut self, repetitions: usize) -> Result<Vec<(String, f64)>, CudaError> {
         let stream = self.device.stream.clone();
-        let tiles = self.rows.max(1).div_ceil(self.tiling.tile_rows());
+        let tiles = self.own_rows(self.rows).len().max(1).div_ceil(self.tiling.tile_rows());
         let mut times = vec![Vec::new(); self.launches.len()];
         for _ in 0..repetitions.max(1) {
             for (i, (launch, function)) in self.launches.iter().enumerate() {
@@ -413,18 +480,41 @@ impl CudaExecutable {
         Ok(spans.collect())
     }
 
-    /// Value of an output after the last run, row by row. Waits for it.
+    /// Value of an output after the last run, row by row, of all processes. Waits for it.
     pub fn output(&self, name: &str) -> Result<Vec<f32>, CudaError> {
         let i = self.output_number(name)?;
         let shape = self.plan.outputs[i].shape;
-        let rows = if shape.is_batch() { self.rows } else { shape.fixed_rows() };
-        Ok(self.device.stream.clone_dtoh(&self.outputs[i].slice(..rows * shape.cols))?)
+        if !shape.is_batch() {
+            return self
+                .wait(|| Ok(self.device.stream.clone_dtoh(&self.outputs[i].slice(..shape.elements()))?));
+        }
+        let (own, cols) = (self.own_rows(self.rows), shape.cols);
+        let mut values = vec![0.0; self.rows * cols];
+        if !own.is_empty() {
+            let here = &mut values[own.start * cols..own.end * cols];
+            self.wait(|| self.device.stream.memcpy_dtoh(&self.outputs[i].slice(..own.len() * cols), here))?;
+        }
+        if let Some((shared, _)) = &self.shared {
+            let (ranks, row) = (&**shared.ranks(), cols * size_of::<f32>());
+            let first = |rank| part(rank, ranks.size(), self.rows) * row;
+            ranks.gather(bytes(&mut values), &ends(ranks, first));
+        }
+        Ok(values)
+    }
+
+    /// Does something that waits for the GPU, and so perhaps for other processes.
+    fn wait<R>(&self, work: impl FnOnce() -> R) -> R {
+        match &self.shared {
+            Some((shared, _)) => shared.wait(work),
+            None => work(),
+        }
     }
 
     /// Values of the small fixed outputs in all runs since [`clear_history`](Self::clear_history), or in the last
     /// ones that there is room for. Waits for them.
     pub fn history(&self) -> Result<History<'_>, CudaError> {
-        Ok(History { of: self, all: self.device.stream.clone_dtoh(&self.areas[Area::History as usize])? })
+        let all = self.wait(|| self.device.stream.clone_dtoh(&self.areas[Area::History as usize]))?;
+        Ok(History { of: self, all })
     }
 
     /// Forgets the outputs of earlier runs.
@@ -434,13 +524,25 @@ impl CudaExecutable {
 
     /// Waits until all queued runs are done.
     pub fn synchronise(&self) -> Result<(), CudaError> {
-        self.device.synchronise()
+        self.wait(|| self.device.synchronise())
     }
 
     fn output_number(&self, name: &str) -> Result<usize, CudaError> {
         let found = self.plan.outputs.iter().position(|o| *o.name == *name);
         Ok(found.ok_or_else(|| RunError::Missing { kind: "output", name: name.into() })?)
     }
+}
+
+/// Copies values to the beginning of memory on the device.
+fn copy<T: DeviceRepr>(
+    stream: &Arc<CudaStream>,
+    values: &[T],
+    memory: &mut CudaSlice<T>,
+) -> Result<(), CudaError> {
+    if values.is_empty() {
+        return Ok(());
+    }
+    Ok(stream.memcpy_htod(values, &mut memory.slice_mut(..values.len()))?)
 }
 
 /// What many runs returned, copied from the device at once.

@@ -152,10 +152,10 @@ pub(super) fn fixed_offset(plan: &Plan, view: View) -> usize {
     start + view.offset
 }
 
-/// 64-bit words of a run's description: seed, step, first row, rows and slot; addresses of data sets and
-/// of indices; small inputs.
+/// 64-bit words of a run's description: seed, step, first row, rows and slot, rows of all processes; addresses of data
+/// sets and of indices; small inputs.
 pub(super) const RUN_WORDS: usize = 128;
-pub(super) const FIRST_POINTER: usize = 4;
+pub(super) const FIRST_POINTER: usize = 5;
 
 /// Where an input is: among a run's words, or in memory of its own.
 pub(super) fn small_inputs(plan: &Plan) -> Vec<Option<usize>> {

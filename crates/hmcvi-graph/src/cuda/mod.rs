@@ -30,14 +30,19 @@ mod device;
 mod error;
 mod executable;
 mod layout;
+mod library;
 mod memory;
+mod nccl;
+mod ranks;
 
 pub use device::CudaDevice;
 pub use error::CudaError;
 pub use executable::{CudaExecutable, History};
 pub use memory::{CudaData, CudaIndex, CudaStore};
+pub use ranks::{CudaRanks, Way};
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::plan::Program;
 
@@ -123,7 +128,19 @@ pub enum CudaIndices<'r> {
 impl Program {
     /// Prepares the program to run on a GPU.
     pub fn on_cuda(&self, device: &CudaDevice, options: &CudaOptions) -> Result<CudaExecutable, CudaError> {
-        CudaExecutable::new(self.for_gpu(), device, options)
+        CudaExecutable::new(self.for_gpu(), device, options, None)
+    }
+
+    /// Prepares the program to run on the GPUs of several processes, each of which takes a part of the rows. They have to
+    /// call the same functions of the same executables in the same order. Results are the same on all of them; those of
+    /// another number of processes differ by rounding.
+    pub fn on_cuda_of_all(
+        &self,
+        device: &CudaDevice,
+        options: &CudaOptions,
+        ranks: &Arc<CudaRanks>,
+    ) -> Result<CudaExecutable, CudaError> {
+        CudaExecutable::new(self.for_gpu(), device, options, Some(ranks.clone()))
     }
 
     /// The kernels that would run on a GPU with so many processors, as CUDA C.

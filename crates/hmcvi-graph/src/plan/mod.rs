@@ -110,6 +110,13 @@ pub(crate) struct Target {
     pub(crate) offset: usize,
 }
 
+impl Target {
+    /// Where its sums are: whole cache lines, so that shards never share one.
+    pub(crate) fn place(&self) -> Range<usize> {
+        self.offset..self.offset + (self.rows * self.cols).next_multiple_of(16)
+    }
+}
+
 pub(crate) enum Stage {
     /// Steps on parameters and sums; steps of one wave do not depend on each other.
     Fixed {
@@ -122,6 +129,8 @@ pub(crate) enum Stage {
 pub(crate) struct RowStage {
     /// Targets to be set to zero first, because the stage's sums do not overwrite every value.
     pub(crate) clears: Vec<usize>,
+    /// Places of all sums that the stage adds up.
+    pub(crate) sums: Vec<Range<usize>>,
     pub(crate) packs: Vec<Pack>,
     pub(crate) steps: Vec<Step>,
     /// Parts of the steps that are repeated, in order.

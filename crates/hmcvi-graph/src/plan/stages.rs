@@ -6,6 +6,7 @@
 //! between a prelude and a finish. Rows that a later row stage needs again are computed again.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::buffers;
@@ -89,6 +90,7 @@ pub(super) fn plan(nodes: &[Node], constants: &[Arc<[f64]>], roots: &[Root], tar
     let mut emitter = Emitter::new(&analysis, &roots);
     let once = emitter.constant_stage();
     let last = analysis.last;
+    let (targets, accumulator_len) = place_targets(&analysis);
     let mut stages = Vec::new();
     for level in 0..=last {
         stages.push(Stage::Fixed { waves: emitter.fixed_stage(level, level == last) });
@@ -97,11 +99,11 @@ pub(super) fn plan(nodes: &[Node], constants: &[Arc<[f64]>], roots: &[Root], tar
             let buffers = emitter.take_tile_buffers();
             let (offsets, width) = buffers::tile(&buffers, &steps.iter().collect::<Vec<_>>(), &loops);
             let clears = emitter.clears_at(level);
-            stages.push(Stage::Rows(RowStage { clears, packs, steps, loops, offsets, width, buffers }));
+            let sums = sums_at(level, &analysis, &targets);
+            stages.push(Stage::Rows(RowStage { clears, sums, packs, steps, loops, offsets, width, buffers }));
         }
     }
     let (fixed_offsets, fixed_len) = buffers::fixed(&emitter.fixed_buffers, &once, &stages);
-    let (targets, accumulator_len) = place_targets(&analysis);
     let emit::Leaves { inputs, parameters, data, indices, outputs } = emitter.leaves;
     Plan {
         updates: roots.iter().any(|root| matches!(root, Root::Update { .. })),
@@ -127,11 +129,24 @@ fn place_targets(analysis: &Analysis) -> (Vec<Target>, usize) {
         let shape = analysis.nodes[*id as usize].shape;
         let (rows, cols) = (shape.fixed_rows(), shape.cols);
         let target = Target { rows, cols, offset };
-        // Whole cache lines, so that shards never share one.
-        offset += (rows * cols).next_multiple_of(16);
+        offset = target.place().end;
         target
     };
     (analysis.targets.iter().map(&mut place).collect(), offset)
+}
+
+/// Places of the sums that the row stage of a level adds up, in as few pieces as possible.
+fn sums_at(level: usize, analysis: &Analysis, targets: &[Target]) -> Vec<Range<usize>> {
+    let mut pieces: Vec<Range<usize>> = Vec::new();
+    let is_here = |(id, _): &(NodeId, Vec<Summand>)| analysis.level[*id as usize] == level + 1;
+    let here = analysis.targets.iter().zip(targets).filter(|(target, _)| is_here(target));
+    for place in here.map(|(_, target)| target.place()) {
+        match pieces.last_mut() {
+            Some(last) if last.end == place.start => last.end = place.end,
+            _ => pieces.push(place),
+        }
+    }
+    pieces
 }
 
 /// Keeps the nodes that the roots need, in order and renumbered, without `stop_gradient`.

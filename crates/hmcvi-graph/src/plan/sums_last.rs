@@ -36,8 +36,10 @@ impl SumsLast {
         }
         let all: Vec<&Step> = steps.iter().chain(sums.values().flatten()).collect();
         let (offsets, width) = buffers::tile(&buffers, &all, &[]);
-        let (clears, packs, loops) = (stage.clears.clone(), stage.packs.clone(), Vec::new());
-        SumsLast { stage: RowStage { clears, packs, steps, loops, offsets, width, buffers }, sums }
+        let (clears, places, packs) = (stage.clears.clone(), stage.sums.clone(), stage.packs.clone());
+        let loops = Vec::new();
+        let stage = RowStage { clears, sums: places, packs, steps, loops, offsets, width, buffers };
+        SumsLast { stage, sums }
     }
 }
 

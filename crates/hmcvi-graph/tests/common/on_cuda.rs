@@ -2,7 +2,9 @@
 
 use std::cell::{Cell, OnceCell};
 
-use hmcvi_graph::cuda::{CudaDevice, CudaExecutable, CudaOptions, CudaRun, CudaStore, Precision};
+use hmcvi_graph::cuda::{
+    CudaDevice, CudaError, CudaExecutable, CudaOptions, CudaRanks, CudaRun, CudaStore, Precision,
+};
 use hmcvi_graph::{CpuOptions, Executable, Program, Real, Run, Store};
 
 use super::required::required;
@@ -19,6 +21,11 @@ thread_local! {
 /// The GPU, or a note that there is none.
 pub fn card() -> Option<CudaDevice> {
     required(CudaDevice::new(0))
+}
+
+/// What processes need to add up sums by NCCL, or a note that it is missing.
+pub fn required_nccl(found: Result<CudaRanks, CudaError>) -> Option<CudaRanks> {
+    required(found)
 }
 
 /// Ways to divide rows: as usual, and every other.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use hmcvi_graph::{CpuOptions, Program, Real, RunError};
 
 #[cfg(feature = "cuda")]
-use hmcvi_graph::cuda::{CudaDevice, CudaError, CudaOptions};
+use hmcvi_graph::cuda::{CudaDevice, CudaError, CudaOptions, CudaRanks, Way};
 
 pub(crate) use prepared::{Prepared, Results};
 pub(crate) use resident::{Batch, Data, HasRows, Index, State};
@@ -21,7 +21,7 @@ pub(crate) use turns::Turn;
 
 #[cfg(feature = "cuda")]
 pub use hmcvi_graph::cuda::Precision;
-pub use hmcvi_graph::{Parcel, Ranks};
+pub use hmcvi_graph::{Alone, Parcel, Ranks};
 
 /// A device that cannot be used, or a run on it that failed.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +34,44 @@ pub enum DeviceError {
     #[cfg(feature = "cuda")]
     #[error(transparent)]
     Cuda(#[from] CudaError),
+    /// Sums that this device cannot add up in that way.
+    #[error("sums cannot be added up `{sums}` on a {device}; `auto` suits every device")]
+    Sums {
+        /// What was asked for.
+        sums: &'static str,
+        /// The kind of device.
+        device: &'static str,
+    },
+}
+
+/// How processes that share rows add up their sums.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sums {
+    /// On the CPU ordered; on GPUs by NCCL where it is installed and every process has a GPU of its own, else through the
+    /// host.
+    #[default]
+    Auto,
+    /// On the CPU, in the order of one process: the same bits on any number of processes.
+    Ordered,
+    /// On the CPU, first each process its own rows. Fewer bytes travel, but results are rounded differently for every number
+    /// of processes.
+    PerProcess,
+    /// On GPUs, from card to card.
+    Nccl,
+    /// On GPUs, through the memory of the host.
+    Host,
+}
+
+impl Sums {
+    fn name(self) -> &'static str {
+        match self {
+            Sums::Auto => "auto",
+            Sums::Ordered => "ordered",
+            Sums::PerProcess => "per-process",
+            Sums::Nccl => "nccl",
+            Sums::Host => "host",
+        }
+    }
 }
 
 /// Where programs run.
@@ -43,8 +81,9 @@ pub enum Device {
     Cpu {
         /// Threads.
         threads: usize,
-        /// Processes that share the rows of every program; results do not depend on their number either.
-        ranks: Option<Arc<dyn Ranks>>,
+        /// Processes that share the rows of every program, and how they add up sums; results do not depend on their number
+        /// either where sums are ordered.
+        ranks: Option<(Arc<dyn Ranks>, hmcvi_graph::Sums)>,
     },
     /// An NVIDIA GPU, with a queue of its own.
     #[cfg(feature = "cuda")]
@@ -61,7 +100,9 @@ pub struct Cuda {
     /// Training runs that use the GPU at the same time.
     pub(crate) sharers: usize,
     /// Who of them may use it now.
-    pub(crate) turns: std::sync::Arc<turns::Turns>,
+    pub(crate) turns: Arc<turns::Turns>,
+    /// Processes that share the rows of every program.
+    pub(crate) ranks: Option<Arc<CudaRanks>>,
 }
 
 impl Device {
@@ -72,22 +113,45 @@ impl Device {
 
     /// The same device of each of several processes that share the rows of every program. All of them have to do the
     /// same with it, in the same order.
-    #[must_use]
-    pub fn among(self, ranks: Arc<dyn Ranks>) -> Self {
+    ///
+    /// # Errors
+    /// If the device cannot add up sums in this way, or if GPUs cannot be joined.
+    pub fn among(self, ranks: Arc<dyn Ranks>, sums: Sums) -> Result<Self, DeviceError> {
         match self {
-            Device::Cpu { threads, .. } => Device::Cpu { threads, ranks: Some(ranks) },
+            Device::Cpu { threads, .. } => {
+                let sums = match sums {
+                    Sums::Auto | Sums::Ordered => hmcvi_graph::Sums::Ordered,
+                    Sums::PerProcess => hmcvi_graph::Sums::PerProcess,
+                    Sums::Nccl | Sums::Host => {
+                        return Err(DeviceError::Sums { sums: sums.name(), device: "CPU" });
+                    }
+                };
+                Ok(Device::Cpu { threads, ranks: Some((ranks, sums)) })
+            }
             #[cfg(feature = "cuda")]
-            Device::Cuda(_) => self,
+            Device::Cuda(cuda) => {
+                let way = match sums {
+                    Sums::Auto => Way::Usual,
+                    Sums::Nccl => Way::Nccl,
+                    Sums::Host => Way::Host,
+                    Sums::Ordered | Sums::PerProcess => {
+                        return Err(DeviceError::Sums { sums: sums.name(), device: "GPU" });
+                    }
+                };
+                let ranks = Some(Arc::new(CudaRanks::new(&cuda.device, ranks, way)?));
+                Ok(Device::Cuda(Cuda { ranks, ..cuda }))
+            }
         }
     }
 
     /// The processes that share the rows, where there are several.
     pub(crate) fn ranks(&self) -> Option<&Arc<dyn Ranks>> {
-        match self {
-            Device::Cpu { ranks, .. } => ranks.as_ref().filter(|ranks| ranks.size() > 1),
+        let ranks = match self {
+            Device::Cpu { ranks, .. } => ranks.as_ref().map(|(ranks, _)| ranks),
             #[cfg(feature = "cuda")]
-            Device::Cuda(_) => None,
-        }
+            Device::Cuda(cuda) => cuda.ranks.as_ref().map(|shared| shared.ranks()),
+        };
+        ranks.filter(|ranks| ranks.size() > 1)
     }
 
     /// Whether this process writes what several have found together.
@@ -104,7 +168,13 @@ impl Device {
     ) -> Result<Self, DeviceError> {
         let device = CudaDevice::new(ordinal)?;
         let turns = turns::Turns::new(device.processors());
-        Ok(Device::Cuda(Cuda { device, precision, cache, sharers: 1, turns }))
+        Ok(Device::Cuda(Cuda { device, precision, cache, sharers: 1, turns, ranks: None }))
+    }
+
+    /// GPUs of this machine.
+    #[cfg(feature = "cuda")]
+    pub fn cards() -> usize {
+        CudaDevice::count()
     }
 
     /// The same device for one of several pieces of work that run side by side: a GPU gets another queue, and each
@@ -118,8 +188,11 @@ impl Device {
                 Ok(Device::Cpu { threads, ranks: ranks.clone().filter(|_| sharers == 1) })
             }
             #[cfg(feature = "cuda")]
+            Device::Cuda(cuda) if sharers == 1 && cuda.ranks.is_some() => Ok(self.clone()),
+            #[cfg(feature = "cuda")]
             Device::Cuda(cuda) => {
-                Ok(Device::Cuda(Cuda { device: cuda.device.another_queue()?, sharers, ..cuda.clone() }))
+                let device = cuda.device.another_queue()?;
+                Ok(Device::Cuda(Cuda { device, sharers, ranks: None, ..cuda.clone() }))
             }
         }
     }
@@ -138,7 +211,12 @@ impl Device {
         match self {
             Device::Cpu { .. } => match self.ranks() {
                 None => format!("cpu, {} threads", self.threads()),
-                Some(ranks) => format!("cpu, {} processes of {} threads", ranks.size(), self.threads()),
+                Some(ranks) => {
+                    let per_process =
+                        matches!(self, Device::Cpu { ranks: Some((_, hmcvi_graph::Sums::PerProcess)), .. });
+                    let sums = if per_process { ", sums per process" } else { "" };
+                    format!("cpu, {} processes of {} threads{sums}", ranks.size(), self.threads())
+                }
             },
             #[cfg(feature = "cuda")]
             Device::Cuda(cuda) => {
@@ -146,7 +224,11 @@ impl Device {
                     Precision::Tf32 => "tf32",
                     Precision::F32 => "f32",
                 };
-                format!("{}, {precision}", cuda.device.name())
+                let shared = cuda.ranks.as_ref().map_or(String::new(), |shared| {
+                    let way = if shared.is_by_nccl() { "NCCL" } else { "the host" };
+                    format!(", {} processes, sums by {way}", shared.ranks().size())
+                });
+                format!("{}, {precision}{shared}", cuda.device.name())
             }
         }
     }
@@ -166,6 +248,9 @@ impl Device {
     pub(crate) fn queues(&self) -> usize {
         match self {
             Device::Cpu { .. } => 1,
+            // Queues side by side would call upon other processes in any order.
+            #[cfg(feature = "cuda")]
+            Device::Cuda(_) if self.ranks().is_some() => 1,
             #[cfg(feature = "cuda")]
             Device::Cuda(_) => std::thread::available_parallelism().map_or(1, |n| n.get()).clamp(1, 6),
         }

@@ -56,10 +56,10 @@ enum Place<T: Real> {
 impl<T: Real> Prepared<T> {
     pub(super) fn new(device: &Device, program: &Program, rows: usize) -> Result<Self, DeviceError> {
         let place = match device {
-            Device::Cpu { .. } => {
+            Device::Cpu { ranks, .. } => {
                 let executable = program.on_cpu(device.cpu_options(rows));
-                Place::Cpu(Box::new(match device.ranks() {
-                    Some(ranks) => executable.shared(ranks.clone()),
+                Place::Cpu(Box::new(match ranks {
+                    Some((ranks, sums)) => executable.shared(ranks.clone(), *sums),
                     None => executable,
                 }))
             }
@@ -215,7 +215,10 @@ struct OnCard<T> {
 impl<T: Real> OnCard<T> {
     fn new(cuda: &super::Cuda, program: &Program, rows: usize) -> Result<Self, DeviceError> {
         let options = CudaOptions { history: HISTORY, ..cuda.options(rows) };
-        let executable = program.on_cuda(&cuda.device, &options)?;
+        let executable = match &cuda.ranks {
+            Some(ranks) => program.on_cuda_of_all(&cuda.device, &options, ranks)?,
+            None => program.on_cuda(&cuda.device, &options)?,
+        };
         let outputs = program.output_names().map(|name| (name.to_owned(), Vec::new())).collect();
         let (device, program, turns) = (cuda.device.clone(), program.clone(), cuda.turns.clone());
         Ok(OnCard { device, program, executable, parameters: None, outputs, queued: 0, turns })

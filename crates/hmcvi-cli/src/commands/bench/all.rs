@@ -11,7 +11,7 @@ use super::products::{Packing, packing};
 use super::step::{Measured, measure};
 use super::table;
 use crate::Context;
-use crate::arguments::{DeviceName, Machine, PrecisionName};
+use crate::arguments::{DeviceName, Machine, PrecisionName, SumsName};
 use crate::failure::Failure;
 use crate::settings::{find, open_device};
 
@@ -98,7 +98,7 @@ struct Bench<'a> {
 impl Bench<'_> {
     /// All steps on a device, which is opened anew for each of them.
     fn steps(&self, device: DeviceName, precision: PrecisionName) -> Result<Vec<Measured>, Failure> {
-        let machine = Machine { threads: 0, device, precision };
+        let machine = Machine { threads: 0, device, precision, sums: SumsName::Auto };
         STEPS.iter().map(|(preset, batch)| self.step(preset, *batch, &machine)).collect()
     }
 
@@ -126,7 +126,12 @@ impl Bench<'_> {
         let powers = std::iter::successors(Some(1), |threads| Some(2 * threads));
         let numbers = powers.take_while(|threads| *threads < all).chain(std::iter::once(all));
         let with = |threads| {
-            let machine = Machine { threads, device: DeviceName::Cpu, precision: PrecisionName::F32 };
+            let machine = Machine {
+                threads,
+                device: DeviceName::Cpu,
+                precision: PrecisionName::F32,
+                sums: SumsName::Auto,
+            };
             let time = |batch: &usize| {
                 let alone = Bench { peer: None, ..*self };
                 Ok(alone.step("hmcvi-13", *batch, &machine)?.us_per_image)
@@ -138,7 +143,12 @@ impl Bench<'_> {
 
     /// All steps on the GPU in both precisions, where there is one.
     fn gpu(&self) -> Result<Gpu, Failure> {
-        let machine = Machine { threads: 0, device: DeviceName::Cuda, precision: PrecisionName::Tf32 };
+        let machine = Machine {
+            threads: 0,
+            device: DeviceName::Cuda,
+            precision: PrecisionName::Tf32,
+            sums: SumsName::Auto,
+        };
         if let Err(why) = open_device(&machine) {
             return Ok(Gpu { steps: Vec::new(), missing: Some(why.parts().0) });
         }

@@ -67,7 +67,7 @@ impl<'g> Element<'g> {
     pub(super) fn name(&self, value: Value, index: &str) -> String {
         match self.group.sources.get(value) {
             Some(Source::Literal(x)) => literal(*x),
-            Some(Source::BatchSize) => "(float)x.rows".into(),
+            Some(Source::BatchSize) => "(float)x.all".into(),
             Some(s) if self.when(*s) == When::Each => format!("s{value}{index}"),
             Some(_) => format!("s{value}"),
             None => format!("v{value}"),

@@ -57,7 +57,7 @@ impl Writer<'_> {
             return;
         }
         self.kernels.push_str(&head(name, &format!("__launch_bounds__({THREADS})")));
-        self.kernels.push_str("Share x = {(int)blockIdx.x, reinterpret_cast<const Run*>(words)->rows};\n");
+        self.kernels.push_str("Share x = {(int)blockIdx.x, reinterpret_cast<const Run*>(words)->all};\n");
         let mut all = 0;
         for (call, blocks) in calls {
             let _ =

@@ -68,7 +68,7 @@ impl Writer<'_> {
         format!(
             "extern __shared__ float4 memory[];\n__shared__ float* base[ALL_BASES];\nTile x;\n\
              x.run = reinterpret_cast<const Run*>(words);\nx.stage = reinterpret_cast<float*>(memory);\n\
-             x.scratch = x.stage + {staged};\nx.rows = x.run->rows;\nx.index = blockIdx.x / CLUSTER;\n\
+             x.scratch = x.stage + {staged};\nx.rows = x.run->rows;\nx.all = x.run->all;\nx.index = blockIdx.x / CLUSTER;\n\
              x.rank = blockIdx.x % CLUSTER;\nx.first = x.index * ROWS;\n\
              for (int i = threadIdx.x; i < BASES; i += THREADS) base[i] = reinterpret_cast<float*>(table[i]);\n\
              if (threadIdx.x < {runs}) base[BASES + threadIdx.x] = reinterpret_cast<float*>(words[{FIRST_POINTER} + threadIdx.x]);\n"

@@ -14,6 +14,8 @@ mod rows;
 mod rowwise;
 mod sums;
 
+use std::ops::Range;
+
 use self::functions::Functions;
 use super::layout::{Bases, RUN_WORDS, Tiling};
 use crate::data::DataKind;
@@ -42,6 +44,8 @@ pub(super) struct Launch {
 pub(super) struct Code {
     pub(super) source: String,
     pub(super) launches: Vec<Launch>,
+    /// Launches up to the end of each row stage, and the places of the sums that are there then.
+    pub(super) ends: Vec<(usize, Vec<Range<usize>>)>,
     pub(super) tiles: usize,
     pub(super) parts: usize,
     pub(super) packed: usize,
@@ -92,12 +96,16 @@ fn is_other_function(instruction: &Instruction) -> bool {
 /// Writes the kernels of a plan.
 pub(super) fn write(plan: &Plan, tiling: Tiling, shared: usize, processors: usize) -> Code {
     let mut writer = Writer::new(plan, tiling, shared, processors);
+    let mut ends = Vec::new();
     for (number, stage) in plan.stages.iter().enumerate() {
         writer.stage(number, stage);
+        if let Stage::Rows(rows) = stage {
+            ends.push((writer.launches.len(), rows.sums.clone()));
+        }
     }
     let source = writer.source();
     let Writer { launches, tiles, parts, packed, steps, .. } = writer;
-    Code { source, launches, tiles, parts, packed, steps }
+    Code { source, launches, ends, tiles, parts, packed, steps }
 }
 
 impl<'p> Writer<'p> {

@@ -8,9 +8,10 @@ constexpr int WARPS = THREADS / 32;
 constexpr int ROWS = 16 * ROW_TILES;
 
 // What changes from run to run. Pointers to data sets, pointers to indices and small inputs follow it.
+// `rows` are those of this process, of the `all` that the batch has.
 struct Run {
     u64 seed, step, row_offset;
-    int rows, slot;
+    int rows, slot, all, unused;
 };
 
 struct Words {

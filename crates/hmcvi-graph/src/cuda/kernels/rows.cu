@@ -25,7 +25,7 @@ struct Tile {
     const Run* run;
     float* stage;  // left operands of products
     float* scratch;  // partial sums
-    int rows, first, index, rank;
+    int rows, all, first, index, rank;
 };
 
 __device__ __forceinline__ void cluster_sync() {

@@ -71,7 +71,8 @@ __device__ __forceinline__ void accumulate(
     int places = (region.rows + TALL - 1) / TALL * region.across;
     int local = blockIdx.x - region.first_block, share = local / places, place = local % places;
     int col = place % region.across * BROAD, row = place / region.across * TALL;
-    int chunks = (rows + DEPTH - 1) / DEPTH, all = region.terms * chunks;
+    // A process that has no rows of a small batch has sums of nothing.
+    int chunks = max(1, (rows + DEPTH - 1) / DEPTH), all = region.terms * chunks;
     int begin = (int)((long long)all * share / region.shares), end = (int)((long long)all * (share + 1) / region.shares);
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     int m = warp % 4 * 32, n = warp / 4 * 56;
@@ -164,9 +165,9 @@ __device__ __forceinline__ void total(const Total& total, const Part* part, cons
     sums[total.to + at] = sum;
 }
 
-// Which block of a fixed step's work a block of threads does, and the rows of the batch.
+// Which block of a fixed step's work a block of threads does, and the rows of the batch of all processes.
 struct Share {
-    int block, rows;
+    int block, all;
 };
 
 // A product of fixed matrices, a value for each thread: these are small or rare.
