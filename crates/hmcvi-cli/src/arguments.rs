@@ -206,6 +206,14 @@ pub(crate) struct Machine {
     pub(crate) sums: SumsName,
 }
 
+impl Machine {
+    /// So many threads of the CPU, 0 for one per core.
+    pub(crate) fn cpu(threads: usize) -> Self {
+        let (device, precision, sums) = (DeviceName::Cpu, PrecisionName::F32, SumsName::Auto);
+        Machine { threads, device, precision, sums }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SumsName {
     /// `ordered` on the CPU; on GPUs `nccl` where it is installed and each process has its own, else `host`

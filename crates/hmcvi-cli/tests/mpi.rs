@@ -5,6 +5,7 @@
 mod common;
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
@@ -124,6 +125,31 @@ fn any_number_of_processes_has_the_same_bits() {
     assert!(found.iter().all(|one| one.1 == found[0].1), "{} and {}", found[0].1, found[1].1);
 }
 
+#[test]
+fn sums_per_process_differ_from_those_of_one_by_rounding_alone() {
+    let sandbox = Sandbox::new();
+    let words = training("hmcvi-13", "alone", "train.epochs=1");
+    sandbox.succeed(&words);
+    // Three processes have 34, 33 and 33 of 100 rows, which are no shards of one process.
+    let Some(mpirun) = mpirun(sandbox.path(), 3) else { return };
+    let mut words = training("hmcvi-13", "together", "train.epochs=1");
+    words.splice(1..1, ["--sums", "per-process"]);
+    succeed(started(mpirun, &words));
+    let bounds = ["alone", "together"].map(|run| {
+        let metrics = fs::read_to_string(sandbox.path().join(run).join("metrics.jsonl")).expect("an epoch");
+        let epoch: serde_json::Value = serde_json::from_str(&metrics).expect("JSON");
+        ["train", "validation"].map(|part| epoch[part]["bound"].as_f64().expect("a bound"))
+    });
+    for (alone, together) in bounds[0].iter().zip(&bounds[1]) {
+        // Two updates in f32 of a bound of some hundred nats.
+        assert!((alone / together - 1.0).abs() < 1e-5, "{alone} and {together}");
+    }
+    let [alone, together] = ["alone", "together"].map(|run| bits(&sandbox.path().join(run)).0);
+    assert!(alone != together, "they add up in another order");
+    let record = fs::read_to_string(sandbox.path().join("together/run.json")).expect("a record");
+    assert!(record.contains("3 processes of 1 threads, sums per process"), "{record}");
+}
+
 /// A training of two processes on its way, past its first checkpoint.
 fn under_way(sandbox: &Sandbox, out: &str, epochs: &str, patience: &str) -> Option<(Child, Vec<u32>)> {
     let mut command = started(mpirun(sandbox.path(), 2)?, &training("hmcvi-4", out, epochs));
@@ -181,11 +207,14 @@ fn a_killed_process_ends_the_job_and_it_resumes_to_the_same_bits() {
 #[test]
 fn nobody_waits_for_ever() {
     let sandbox = Sandbox::new();
-    let Some((child, processes)) = under_way(&sandbox, "run", "train.epochs=100000", "2") else { return };
-    signal("-STOP", processes[1]);
-    let said = ended_soon(child);
-    assert!(said.contains("process 0 has waited 2 s for process 1"), "{said}");
-    assert!(said.contains("HMCVI_MPI_TIMEOUT"), "{said}");
+    for rank in [0, 1] {
+        let out = format!("run-{rank}");
+        let Some((child, processes)) = under_way(&sandbox, &out, "train.epochs=100000", "2") else { return };
+        signal("-STOP", processes[rank]);
+        let said = ended_soon(child);
+        assert!(said.contains(&format!("process {} has waited 2 s for process {rank}", 1 - rank)), "{said}");
+        assert!(said.contains("HMCVI_MPI_TIMEOUT"), "{said}");
+    }
 }
 
 #[test]
@@ -212,6 +241,29 @@ fn processes_that_mean_different_things_are_refused() {
     let said = fail(other);
     assert!(said.contains("process 1 has another data than process 0"), "{said}");
     assert!(!first.join("run").exists());
+
+    // And other settings, where each reads a file of its own.
+    for (folder, seed) in [(&first, 1), (&second, 2)] {
+        let text = format!("seed = {seed}\n[data]\nlimit = 40\n[model]\nhidden = [4]\n[train]\nepochs = 1\n");
+        fs::write(folder.join("settings.toml"), text).expect("written");
+    }
+    let words = ["train", "settings.toml", "--data", "embedded", "--out", "run"];
+    let Some(mut other) = mpirun(sandbox.path(), 1) else { return };
+    other.args(["-wdir", "a"]).arg(&program).args(words);
+    other.args([":", "-n", "1", "-wdir", "b"]).arg(&program).args(words);
+    let said = fail(other);
+    assert!(said.contains("process 1 has another settings than process 0"), "{said}");
+
+    // Another program does the same so far, but who knows.
+    let changed = sandbox.path().join("changed");
+    fs::copy(&program, &changed).expect("copied");
+    let mut file = fs::OpenOptions::new().append(true).open(&changed).expect("it is there");
+    file.write_all(b" ").expect("written");
+    drop(file);
+    let Some(mut other) = mpirun(sandbox.path(), 1) else { return };
+    other.arg(&program).args(words).args([":", "-n", "1"]).arg(&changed).args(words);
+    let said = fail(other);
+    assert!(said.contains("process 1 has another program than process 0"), "{said}");
 
     let Some(mpirun) = mpirun(sandbox.path(), 2) else { return };
     let said = fail(started(mpirun, &["presets"]));

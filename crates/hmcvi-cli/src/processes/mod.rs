@@ -62,8 +62,8 @@ fn started_here() -> usize {
 
 /// Whether a command knows how to share its work.
 fn is_shared(command: &Command) -> bool {
-    use Command::{Bench, Eval, Reproduce, Resume, Sweep, Train};
-    matches!(command, Train(_) | Resume(_) | Eval(_) | Bench(_) | Reproduce(_) | Sweep(_))
+    use Command::{Bench, Eval, Fit, Reproduce, Resume, Sweep, Train};
+    matches!(command, Train(_) | Resume(_) | Eval(_) | Fit(_) | Bench(_) | Reproduce(_) | Sweep(_))
 }
 
 impl Processes {
@@ -187,7 +187,6 @@ impl Processes {
 
     #[cfg(feature = "mpi")]
     fn check_same(&self) -> Result<(), Failure> {
-        let Some(ranks) = self.ranks() else { return Ok(()) };
         let program = std::env::current_exe().ok().and_then(|path| hmcvi::run::initial_sha256(&path));
         let arguments: Vec<String> = std::env::args().skip(1).collect();
         for (what, own) in [
@@ -195,17 +194,18 @@ impl Processes {
             ("program", program.unwrap_or_default()),
             ("command line", arguments.join(" ")),
         ] {
-            let all = ranks.of_all(own.as_bytes());
-            if let Some(rank) = all.iter().position(|other| *other != all[0]) {
-                let [first, its] = [0, rank].map(|rank| String::from_utf8_lossy(&all[rank]).into_owned());
-                let text =
-                    format!("process {rank} has another {what} than process 0: `{its}`, not `{first}`");
-                return Err(
-                    Failure::Usage(text).then("start the same program with the same arguments everywhere")
-                );
-            }
+            self.agree(what, &own)?;
         }
         Ok(())
+    }
+
+    /// Checks that all processes have the same of something. All of them come to the same answer.
+    pub(crate) fn agree(&self, what: &str, own: &str) -> Result<(), Failure> {
+        let all = self.ranks().map(|ranks| ranks.of_all(own.as_bytes())).unwrap_or_default();
+        let Some(rank) = all.iter().position(|other| *other != all[0]) else { return Ok(()) };
+        let [first, its] = [0, rank].map(|rank| String::from_utf8_lossy(&all[rank]).into_owned());
+        let text = format!("process {rank} has another {what} than process 0: `{its}`, not `{first}`");
+        Err(Failure::Usage(text).then("start the same program with the same arguments and files everywhere"))
     }
 }
 
@@ -214,7 +214,7 @@ fn alone() -> Failure {
         "{} processes were started together, but this command works alone",
         started_here()
     ))
-    .then("start one process: `train`, `resume`, `eval`, `bench`, `reproduce` and `sweep` share their work")
+    .then("start one process: `train`, `resume`, `eval`, `fit`, `bench`, `reproduce` and `sweep` share their work")
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Evaluate a model at given real numbers: its values on their supports, and its log density.
 
-use hmcvi_graph::{CpuOptions, Graph, Run, Shape, Store};
+use hmcvi_graph::{Graph, Run, Shape, Store};
 
 use super::{Bound, Dims, FitError};
 
@@ -37,7 +37,7 @@ impl Bound {
         let input = graph.batch_input("z", d);
         let built = self.at(input);
         let program = graph.program().output("row", built.row()).output("log_density", built.log_density());
-        let mut executable = program.compile()?.on_cpu::<f64>(CpuOptions::for_rows(ROWS));
+        let mut executable = self.device().on_cpu::<f64>(&program.compile()?, ROWS);
         let (mut found, store) = (Evaluated::default(), Store::new());
         for part in z.chunks(ROWS * d) {
             let run = Run { rows: part.len() / d, inputs: &[("z", part)], ..Run::default() };
@@ -66,7 +66,7 @@ impl Bound {
             let all = value.expr().broadcast_to(Shape::batch(value.dims().elements()));
             program = program.output(&place.to_string(), all);
         }
-        let mut executable = program.compile()?.on_cpu::<f64>(CpuOptions::for_rows(ROWS));
+        let mut executable = self.device().on_cpu::<f64>(&program.compile()?, ROWS);
         let store = Store::new();
         for part in z.chunks(ROWS * d) {
             let run = Run { rows: part.len() / d, inputs: &[("z", part)], ..Run::default() };

@@ -7,6 +7,7 @@ use hmcvi_graph::{Expr, Graph, Shape};
 
 use super::builder::{Builder, Raw, Variable};
 use super::{Data, Dims, ModelError, Var};
+use crate::device::Device;
 use crate::potential::Potential;
 
 /// A model: how data come about from variables that are to be inferred.
@@ -24,6 +25,8 @@ pub struct Bound {
     data: Arc<Data>,
     variables: Vec<Variable>,
     deterministic: Vec<(String, Dims)>,
+    /// Where its programs run.
+    device: Device,
 }
 
 /// A model at given values of its variables.
@@ -53,11 +56,24 @@ impl Model {
         let builder = builder.finish()?;
         let dims = |(name, value): &(String, Var<'_>)| (name.clone(), value.dims());
         let deterministic = builder.deterministic.iter().map(dims).collect();
-        Ok(Bound { describe: self.describe.clone(), data, variables: builder.variables, deterministic })
+        let (describe, device) = (self.describe.clone(), Device::cpu(0));
+        Ok(Bound { describe, data, variables: builder.variables, deterministic, device })
     }
 }
 
 impl Bound {
+    /// The same model whose fits and draws are made on the threads of this device, and on those of the processes that share
+    /// it. Results do not depend on it.
+    #[must_use]
+    pub fn on(&self, device: &Device) -> Self {
+        Bound { device: device.clone(), ..self.clone() }
+    }
+
+    /// Where its programs run.
+    pub(crate) fn device(&self) -> &Device {
+        &self.device
+    }
+
     /// The variables that are inferred, in the order of their columns.
     pub fn variables(&self) -> &[Variable] {
         &self.variables

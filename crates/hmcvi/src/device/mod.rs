@@ -10,7 +10,7 @@ mod turns;
 
 use std::sync::Arc;
 
-use hmcvi_graph::{CpuOptions, Program, Real, RunError};
+use hmcvi_graph::{CpuOptions, Executable, Program, Real, RunError};
 
 #[cfg(feature = "cuda")]
 use hmcvi_graph::cuda::{CudaDevice, CudaError, CudaOptions, CudaRanks, Way};
@@ -259,6 +259,15 @@ impl Device {
     /// How a program is prepared for the CPU, for at most this many rows.
     pub(crate) fn cpu_options(&self, rows: usize) -> CpuOptions {
         CpuOptions { threads: self.threads(), ..CpuOptions::for_rows(rows) }
+    }
+
+    /// Prepares a program for at most this many rows on the CPU, shared out among processes where the device is.
+    pub(crate) fn on_cpu<T: Real>(&self, program: &Program, rows: usize) -> Executable<T> {
+        let executable = program.on_cpu(self.cpu_options(rows));
+        match self {
+            Device::Cpu { ranks: Some((ranks, sums)), .. } => executable.shared(ranks.clone(), *sums),
+            _ => executable,
+        }
     }
 
     /// Prepares a program for at most this many rows.

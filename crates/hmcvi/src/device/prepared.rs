@@ -56,13 +56,7 @@ enum Place<T: Real> {
 impl<T: Real> Prepared<T> {
     pub(super) fn new(device: &Device, program: &Program, rows: usize) -> Result<Self, DeviceError> {
         let place = match device {
-            Device::Cpu { ranks, .. } => {
-                let executable = program.on_cpu(device.cpu_options(rows));
-                Place::Cpu(Box::new(match ranks {
-                    Some((ranks, sums)) => executable.shared(ranks.clone(), *sums),
-                    None => executable,
-                }))
-            }
+            Device::Cpu { .. } => Place::Cpu(Box::new(device.on_cpu(program, rows))),
             #[cfg(feature = "cuda")]
             Device::Cuda(cuda) => Place::Cuda(Box::new(OnCard::new(cuda, program, rows)?)),
         };

@@ -3,6 +3,7 @@
 use hmcvi::bayes::fit::EvidenceSettings;
 use hmcvi::bayes::{FitError, Fitted};
 use hmcvi::config::FitSpec;
+use hmcvi::eval::EvalError;
 use hmcvi_fit::{Checked, Found, evidence_record};
 use hmcvi_record::FitEvidence;
 
@@ -37,7 +38,7 @@ pub(super) fn evidence(
     watch.finish();
     match found {
         Ok(found) => Ok(Some(evidence_record(&found))),
-        Err(FitError::Evidence(_)) if context.interrupt.requested() => Ok(None),
+        Err(FitError::Evidence(EvalError::Stopped)) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }

@@ -19,7 +19,8 @@ pub(super) fn infer(context: &Context, spec: &FitSpec, subject: &Subject) -> Res
         FitMethod::Nuts => sample(context, spec, subject),
         FitMethod::Hmcvi | FitMethod::Gaussian => fit(context, spec, subject),
     }?;
-    if !context.interrupt.requested() {
+    // Only what is written needs them.
+    if context.processes.leads() && !context.interrupt.requested() {
         outcome.finished &= generate(context, spec, subject, &mut outcome.drawn)?;
     }
     Ok(outcome)
@@ -48,7 +49,7 @@ fn fit(context: &Context, spec: &FitSpec, subject: &Subject) -> Result<Outcome, 
     let (fitted, stages) = fitted(context, spec, subject)?;
     let found = Found::of(fitted, stages, spec)?;
     let gaussian = found.gaussian(spec)?;
-    let goes_on = || !context.interrupt.requested();
+    let goes_on = || !context.processes.any(context.interrupt.requested());
     let checked = match spec.check && goes_on() {
         true => evidence::check(context, spec, &found)?,
         false => None,

@@ -16,7 +16,7 @@ use hmcvi_record::{FitMethod, FitRecord};
 use hmcvi_report::{Trust, fit_text, quoted, trust};
 
 use crate::Context;
-use crate::arguments::MODEL_AND_DATA;
+use crate::arguments::{MODEL_AND_DATA, Machine};
 use crate::failure::Failure;
 
 /// What was typed.
@@ -108,8 +108,10 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
     };
     let spec = understand(model, arguments)?;
     let out = place(&spec, arguments);
-    FitDirectory::check_free(&out, arguments.force)?;
-    let subject = open(&spec)?.subject;
+    if context.processes.leads() {
+        FitDirectory::check_free(&out, arguments.force)?;
+    }
+    let subject = among(context, &spec, open(&spec)?.subject)?;
     context.terminal.say(&format!(
         "{}: {} real numbers; {}; into {}",
         subject.name,
@@ -133,6 +135,10 @@ fn keep(
     out: &Path,
     force: bool,
 ) -> Result<FitRecord, Failure> {
+    if !context.processes.leads() {
+        let outcome = infer::infer(context, spec, subject)?;
+        return Ok(outcome.record(spec, subject, std::env::args().collect(), begun()));
+    }
     let (directory, _lock) = FitDirectory::create(out, spec, force)?;
     let found = infer::infer(context, spec, subject).and_then(|outcome| {
         let record = outcome.record(spec, subject, std::env::args().collect(), begun());
@@ -144,6 +150,31 @@ fn keep(
         directory.abandon();
     }
     found
+}
+
+/// The model on all processes that share the fit, which have to mean the same one.
+fn among(context: &Context, spec: &FitSpec, subject: Subject) -> Result<Subject, Failure> {
+    let processes = &context.processes;
+    if processes.ranks().is_none() {
+        return Ok(subject);
+    }
+    if spec.method == FitMethod::Nuts || spec.check {
+        let text = "chains of NUTS are not shared out among processes that were started together";
+        return Err(Failure::Usage(text.into()).then(
+            "start one process for `--method nuts` and `--check`; it has as many threads as there are cores",
+        ));
+    }
+    // Data may lie elsewhere.
+    processes.agree("settings", &FitSpec { data: None, ..spec.clone() }.to_toml())?;
+    processes.agree("data", &subject.data_sha256)?;
+    // Two densities stand for the model.
+    let d = subject.bound.dimension();
+    let places: Vec<f64> = (0..2 * d).map(|i| 0.3 * (i as f64).sin()).collect();
+    let densities = subject.bound.evaluate(&places)?.log_density;
+    let bits: Vec<String> = densities.iter().map(|density| format!("{:016x}", density.to_bits())).collect();
+    processes.agree("model", &bits.join(" "))?;
+    let bound = subject.bound.on(&processes.device(&Machine::cpu(0))?);
+    Ok(Subject { bound, ..subject })
 }
 
 /// The settings that were asked for.

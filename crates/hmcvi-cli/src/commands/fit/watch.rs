@@ -42,9 +42,14 @@ impl<'c> Watch<'c> {
         self.stages
     }
 
-    /// Whether to go on.
+    /// Whether this process is to go on.
     fn goes_on(&self) -> bool {
         !self.context.interrupt.requested()
+    }
+
+    /// Whether all processes are to go on that make a fit together.
+    fn all_go_on(&self) -> bool {
+        !self.context.processes.any(self.context.interrupt.requested())
     }
 
     /// Keeps and shows how a fit goes on; returns whether it should.
@@ -60,7 +65,7 @@ impl<'c> Watch<'c> {
             .part(Rank::Useful, format!("update {done} of {most} at most"))
             .part(Rank::Important, format!("left {} at most", self.left(done, most)));
         self.show(&line, begins.then(|| in_words(progress.stage)));
-        self.goes_on()
+        self.all_go_on()
     }
 
     /// Shows how the log evidence is bracketed; returns whether it should go on.
@@ -79,7 +84,7 @@ impl<'c> Watch<'c> {
                 if done > 0 { format!("left {}", self.left(done, of)) } else { String::new() },
             );
         self.show(&line, begins.then_some(what));
-        self.goes_on()
+        self.all_go_on()
     }
 
     /// Shows how chains of NUTS go on; says whether they should.

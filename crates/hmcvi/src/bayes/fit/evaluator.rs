@@ -1,9 +1,10 @@
 //! Evaluate a log density and its gradient for many rows at once, in double precision.
 
-use hmcvi_graph::{CpuOptions, Executable, Graph, Run, RunError, Store};
+use hmcvi_graph::{Executable, Graph, Run, RunError, Store};
 
 use super::FitError;
 use crate::bayes::Bound;
+use crate::device::Device;
 
 /// A compiled log density with its gradient.
 pub(crate) struct Evaluator {
@@ -21,7 +22,9 @@ impl Evaluator {
         let gradient = graph.row_grad(log_density, z);
         let program =
             graph.program().output("log_density", log_density).output("gradient", gradient).compile()?;
-        let executable = program.on_cpu(CpuOptions::for_rows(rows));
+        // One row cannot be shared out; every process computes it.
+        let device = if rows > 1 { bound.device() } else { &Device::cpu(1) };
+        let executable = device.on_cpu(&program, rows);
         Ok(Evaluator { executable, store: Store::new(), dimension: bound.dimension() })
     }
 

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use hmcvi_graph::{CpuOptions, Graph, Run, Store};
+use hmcvi_graph::{Graph, Run, Store};
 use serde::{Deserialize, Serialize};
 
 use super::FitError;
@@ -118,7 +118,7 @@ impl Fitted {
             .output("log_weight", chain.terms.total())
             .output("dropped", chain.dropped.broadcast_to(hmcvi_graph::Shape::batch(1)))
             .compile()?;
-        let mut executable = program.on_cpu::<f64>(CpuOptions::for_rows(ROWS));
+        let mut executable = self.bound.device().on_cpu::<f64>(&program, ROWS);
         let mut draws = Draws::new(self.bound.values(), self.bound.dimension());
         let mut dropped = Dropped::default();
         let seed = self.seed ^ DRAWS ^ seed.rotate_left(17);

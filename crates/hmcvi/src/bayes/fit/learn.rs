@@ -1,9 +1,10 @@
 //! Maximise a bound until it stands still.
 
-use hmcvi_graph::{CpuOptions, Run, Store};
+use hmcvi_graph::{Run, Store};
 
 use super::FitError;
 use crate::config::Adam;
+use crate::device::Device;
 use crate::family::Dropped;
 use crate::train::{Objective, add_adam_state};
 
@@ -81,13 +82,14 @@ pub(super) struct Pace {
 /// whether to go on.
 pub(super) fn learn(
     objective: &Objective<'_>,
+    device: &Device,
     store: &mut Store<f64>,
     pace: &Pace,
     watch: &mut dyn FnMut(usize, usize, f64) -> bool,
 ) -> Result<Learning, FitError> {
     let adam = Adam { max_grad_norm: 100.0, ..Adam::default() };
     let program = objective.training_program(&adam)?;
-    let mut executable = program.on_cpu::<f64>(CpuOptions::for_rows(pace.rows));
+    let mut executable = device.on_cpu::<f64>(&program, pace.rows);
     add_adam_state(store, objective.parameters());
     let mut average = Average::default();
     let mut learning =

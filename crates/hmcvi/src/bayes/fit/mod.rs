@@ -32,7 +32,7 @@ pub use normal::FullGaussian;
 pub use saved::SavedFitError;
 
 use super::Bound;
-use crate::device::{Device, DeviceError};
+use crate::device::DeviceError;
 use crate::eval::EvalError;
 use crate::family::{BeginError, ChainSettings, Family, FirstLook, HmcChain, NotABound, Target};
 use crate::nn::{Activation, Parameters};
@@ -303,11 +303,10 @@ impl Bound {
         }
         store.retain(|name| !name.starts_with("adam."));
         if let Some(program) = objective.first_look_program()? {
-            let device = Device::cpu(0);
             let rows = 4 * settings.rows;
             let runs =
                 (0..LOOKS).map(|look| Run { rows, seed: settings.seed, step: look as u64, ..Run::default() });
-            let mut look = FirstLook::new(&program, &device, store, runs.collect())?;
+            let mut look = FirstLook::new(&program, self.device(), store, runs.collect())?;
             family.find_first_values(&mut look)?;
         }
         let pace = Pace {
@@ -318,7 +317,7 @@ impl Bound {
             tolerance: settings.tolerance,
             at_least,
         };
-        learn(&objective, store, &pace, &mut |done, most, bound| {
+        learn(&objective, self.device(), store, &pace, &mut |done, most, bound| {
             watch(Progress { stage, updates: (done, most), bound })
         })
     }

@@ -8,7 +8,6 @@ use super::{EvidenceSettings, EvidenceStage, LongChain, Watch};
 use crate::bayes::Bound;
 use crate::bayes::fit::matching::forward_substitute;
 use crate::bayes::fit::{FitError, FullGaussian};
-use crate::device::Device;
 use crate::eval::{Annealer, AnnealingOptions, PosteriorSampler, Reference};
 use crate::family::{ChainSettings, HmcChain};
 use crate::model::{Model, Site};
@@ -96,8 +95,7 @@ impl InCoordinates {
         settings: &EvidenceSettings,
         watch: &mut Watch<'_>,
     ) -> Result<(Vec<f64>, Option<LongChain>), FitError> {
-        let device = Device::cpu(0);
-        let mut sampler = PosteriorSampler::new(&self.problem(), settings.long_chain, &device)?;
+        let mut sampler = PosteriorSampler::new(&self.problem(), settings.long_chain, self.bound.device())?;
         let stop = &mut |share| !watch(EvidenceStage::LongChain, share);
         let seed = settings.seed ^ LONG_CHAIN;
         let found = sampler.reference(&Store::<f64>::new(), (&[0.0], 0), seed, stop)?;
@@ -121,7 +119,7 @@ impl InCoordinates {
             leapfrog_steps: settings.leapfrog_steps,
             ..AnnealingOptions::default()
         };
-        let mut annealer = Annealer::new(&self.problem(), options, &Device::cpu(0))?;
+        let mut annealer = Annealer::new(&self.problem(), options, self.bound.device())?;
         let (store, d) = (Store::<f64>::new(), self.gaussian.dimension());
         let count = settings.chains.max(2);
         let together = annealer.points().min(count);
