@@ -150,6 +150,57 @@ fn sums_per_process_differ_from_those_of_one_by_rounding_alone() {
     assert!(record.contains("3 processes of 1 threads, sums per process"), "{record}");
 }
 
+/// What a fit leaves behind, without the times that it took: draws, the saved fit, and the bracket of the evidence.
+fn findings(folder: &Path) -> Vec<(String, String)> {
+    let read = |name: &str| fs::read(folder.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let text = |name: &str| String::from_utf8_lossy(&read(name)).into_owned();
+    let rows =
+        |name: &str| text(name).lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n");
+    let mut record: serde_json::Value = serde_json::from_str(&text("fit.json")).expect("JSON");
+    let evidence = record["evidence"].as_object_mut().expect("a bracket");
+    evidence.remove("seconds");
+    let files = fs::read_dir(folder.join("fitted")).expect("the saved fit").flatten();
+    let saved =
+        files.map(|file| file.path()).find(|path| path.extension().is_some_and(|e| e == "safetensors"));
+    let saved = format!("{:?}", tensors(&fs::read(saved.expect("its numbers")).expect("a file")));
+    let found = [rows("draws-1.csv"), rows("gaussian.csv"), saved, record["evidence"].to_string()];
+    ["draws", "draws of the Gaussian", "fit", "evidence"].map(String::from).into_iter().zip(found).collect()
+}
+
+#[test]
+fn a_fit_of_several_processes_has_the_bits_of_one() {
+    let sandbox = Sandbox::new();
+    // 200 rows are four shards.
+    let words = |out| {
+        let all = [
+            "fit",
+            "eight-schools",
+            "--evidence",
+            "--draws",
+            "300",
+            "--out",
+            out,
+            "--set",
+            "learning.rows=200",
+        ];
+        [&all[..], &["learning.most_updates=300"]].concat()
+    };
+    sandbox.succeed(&words("alone"));
+    let alone = findings(&sandbox.path().join("alone"));
+    for processes in [2, 4] {
+        let Some(mpirun) = mpirun(sandbox.path(), processes) else { return };
+        let out = format!("together-{processes}");
+        let output = succeed(started(mpirun, &words(&out)));
+        let _: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one process speaks");
+        for (found, expected) in findings(&sandbox.path().join(out)).iter().zip(&alone) {
+            assert!(found == expected, "{} of {processes} processes", found.0);
+        }
+    }
+    let Some(mpirun) = mpirun(sandbox.path(), 2) else { return };
+    let said = fail(started(mpirun, &["fit", "eight-schools", "--check", "--out", "checked"]));
+    assert!(said.contains("chains of NUTS are not shared out"), "{said}");
+}
+
 /// A training of two processes on its way, past its first checkpoint.
 fn under_way(sandbox: &Sandbox, out: &str, epochs: &str, patience: &str) -> Option<(Child, Vec<u32>)> {
     let mut command = started(mpirun(sandbox.path(), 2)?, &training("hmcvi-4", out, epochs));
