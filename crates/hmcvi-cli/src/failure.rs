@@ -162,6 +162,7 @@ impl From<DeviceError> for Failure {
         let failure = Failure::Device(error.to_string());
         match error {
             DeviceError::Run(_) => failure,
+            DeviceError::Sums { .. } => Failure::Usage(error.to_string()),
             _ => failure.then("`--device cpu` needs no GPU; `hmcvi doctor` tests what this machine has"),
         }
     }
