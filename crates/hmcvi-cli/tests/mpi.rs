@@ -167,30 +167,22 @@ fn findings(folder: &Path) -> Vec<(String, String)> {
     ["draws", "draws of the Gaussian", "fit", "evidence"].map(String::from).into_iter().zip(found).collect()
 }
 
+/// A fit whose 200 rows are four shards.
+fn fitting(out: &str) -> Vec<&str> {
+    let mut words = vec!["fit", "eight-schools", "--json", "--evidence", "--draws", "300", "--out", out];
+    words.extend(["--set", "learning.rows=200", "learning.most_updates=300"]);
+    words
+}
+
 #[test]
 fn a_fit_of_several_processes_has_the_bits_of_one() {
     let sandbox = Sandbox::new();
-    // 200 rows are four shards.
-    let words = |out| {
-        let all = [
-            "fit",
-            "eight-schools",
-            "--evidence",
-            "--draws",
-            "300",
-            "--out",
-            out,
-            "--set",
-            "learning.rows=200",
-        ];
-        [&all[..], &["learning.most_updates=300"]].concat()
-    };
-    sandbox.succeed(&words("alone"));
+    sandbox.succeed(&fitting("alone"));
     let alone = findings(&sandbox.path().join("alone"));
     for processes in [2, 4] {
         let Some(mpirun) = mpirun(sandbox.path(), processes) else { return };
         let out = format!("together-{processes}");
-        let output = succeed(started(mpirun, &words(&out)));
+        let output = succeed(started(mpirun, &fitting(&out)));
         let _: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one process speaks");
         for (found, expected) in findings(&sandbox.path().join(out)).iter().zip(&alone) {
             assert!(found == expected, "{} of {processes} processes", found.0);

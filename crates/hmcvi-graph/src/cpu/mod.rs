@@ -233,7 +233,7 @@ impl<T: Real> Executable<T> {
                 (Stage::Rows(rows), Prepared::Rows { codes, packs, packed, together, .. }) => {
                     self.pack(rows, packs, packed);
                     let (cut, own) = self.own_cut();
-                    match (together, self.pieces_of_rows(together.as_ref(), cut, &own)) {
+                    match (together, self.pieces_of_rows(together.as_deref(), cut, &own)) {
                         (Some(together), pieces @ 2..) => {
                             self.rows_together(&workers, together, packed, (cut, &own), pieces);
                         }

@@ -70,7 +70,7 @@ pub struct CudaExecutable {
     /// Processes that share the rows.
     shared: Option<(Arc<CudaRanks>, Room)>,
     /// Most rows of a run of all processes.
-    most_rows: usize,
+    most: usize,
     /// Base addresses on the device, and the store that they point to.
     table: CudaSlice<u64>,
     table_of: u64,
@@ -91,7 +91,7 @@ pub struct CudaExecutable {
     history_runs: usize,
     /// Runs since the history was cleared, and rows of the last one.
     runs: usize,
-    rows: usize,
+    last_rows: usize,
 }
 
 /// Threads of a block of the row stages: few where many blocks share a tile, since each has little to do.
@@ -184,7 +184,7 @@ impl CudaExecutable {
                 let room = ranks.room(plan.accumulator_len);
                 (ranks, room)
             }),
-            most_rows: options.rows.max(1),
+            most: options.rows.max(1),
             table: device.zeros(Bases::new(&plan).len())?,
             table_of: 0,
             words: device.zeros(RUN_WORDS)?,
@@ -200,7 +200,7 @@ impl CudaExecutable {
             history_len,
             history_runs,
             runs: 0,
-            rows: 0,
+            last_rows: 0,
             device: device.clone(),
             tiling,
             plan,
@@ -214,7 +214,7 @@ impl CudaExecutable {
 
     /// Most rows that a run may have, of all processes.
     pub fn rows(&self) -> usize {
-        self.most_rows
+        self.most
     }
 
     /// Rows of a tile, and processors that share one.
@@ -278,7 +278,7 @@ impl CudaExecutable {
             }
         }
         self.runs += 1;
-        self.rows = run.rows;
+        self.last_rows = run.rows;
         Ok(())
     }
 
@@ -293,8 +293,8 @@ impl CudaExecutable {
         if !store.device.is_same_queue(&self.device) {
             return Err(CudaError::OtherQueue { what: "the parameters" });
         }
-        if run.rows == 0 || run.rows > self.most_rows {
-            return Err(RunError::Rows { found: run.rows, most: self.most_rows }.into());
+        if run.rows == 0 || run.rows > self.most {
+            return Err(RunError::Rows { found: run.rows, most: self.most }.into());
         }
         let own = self.own_rows(run.rows);
         let mut words = Words([0; RUN_WORDS]);
@@ -445,7 +445,7 @@ impl CudaExecutable {
     /// store changes as by that many runs.
     pub fn profile(&mut self, repetitions: usize) -> Result<Vec<(String, f64)>, CudaError> {
         let stream = self.device.stream.clone();
-        let tiles = self.own_rows(self.rows).len().max(1).div_ceil(self.tiling.tile_rows());
+        let tiles = self.own_rows(self.last_rows).len().max(1).div_ceil(self.tiling.tile_rows());
         let mut times = vec![Vec::new(); self.launches.len()];
         for _ in 0..repetitions.max(1) {
             for (i, (launch, function)) in self.launches.iter().enumerate() {
@@ -488,15 +488,15 @@ impl CudaExecutable {
             return self
                 .wait(|| Ok(self.device.stream.clone_dtoh(&self.outputs[i].slice(..shape.elements()))?));
         }
-        let (own, cols) = (self.own_rows(self.rows), shape.cols);
-        let mut values = vec![0.0; self.rows * cols];
+        let (own, cols) = (self.own_rows(self.last_rows), shape.cols);
+        let mut values = vec![0.0; self.last_rows * cols];
         if !own.is_empty() {
             let here = &mut values[own.start * cols..own.end * cols];
             self.wait(|| self.device.stream.memcpy_dtoh(&self.outputs[i].slice(..own.len() * cols), here))?;
         }
         if let Some((shared, _)) = &self.shared {
             let (ranks, row) = (&**shared.ranks(), cols * size_of::<f32>());
-            let first = |rank| part(rank, ranks.size(), self.rows) * row;
+            let first = |rank| part(rank, ranks.size(), self.last_rows) * row;
             ranks.gather(bytes(&mut values), &ends(ranks, first));
         }
         Ok(values)
