@@ -141,6 +141,7 @@ pub(crate) struct Expr {
 pub(crate) enum ExprKind {
     Int(i64),
     Real(f64),
+    Imaginary(f64),
     Text,
     Var {
         name: String,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::functions::{self, density, elementwise::MAPS, higher, random};
+use crate::functions::{self, complex, density, elementwise::MAPS, higher, random};
 use crate::parser::type_names;
 
 /// What of the language is supported, as text in Markdown.
@@ -15,7 +15,7 @@ pub fn language() -> String {
         let _ = writeln!(text, "| `{name}` | {arguments} | {cumulative} |");
     }
     let _ = writeln!(text, "\n## Draws\n\n{}.\n", code(random::names().iter().map(String::as_str)));
-    let named = MAPS.iter().filter(|f| f.name != "log_sum_exp_of_two");
+    let named = MAPS.iter().filter(|f| !f.name.contains("_of_"));
     let both = named.clone().filter(|f| f.expr.is_some());
     let known = named.filter(|f| f.expr.is_none());
     let _ =
@@ -30,6 +30,7 @@ pub fn language() -> String {
         "## Functions of functions\n\n{}. {ODES}\n",
         code(higher::HIGHER.iter().map(|(name, _)| *name))
     );
+    let _ = writeln!(text, "## Functions of complex numbers\n\n{}. {COMPLEX}\n", code(complex::names().into_iter()));
     let _ = writeln!(text, "## Other functions\n\n{SIGNATURES}\n\n| function | signatures |\n|---|---|");
     for (name, signatures) in functions::listed() {
         let shown: Vec<String> =
@@ -71,8 +72,9 @@ in which each step needs the one before is unrolled.
 
 - **`#include`** takes files from the folder of the program.
 
-Not supported: complex numbers, tuples, functions as results of functions, and positions of what is sorted by parameters.
-Each is refused with its place.
+Not supported: tuples, `column_stochastic_matrix`, `row_stochastic_matrix`, `sum_to_zero_matrix`, `dae`, functions as
+results of functions, and positions of what is sorted by parameters. Each is refused with its place and what to write
+instead.
 ";
 
 const TYPES: &str = "Bounds `lower` and `upper`, `offset` and `multiplier` may depend on data and on parameters that are declared before.
@@ -84,5 +86,9 @@ numbers are numbers, vectors, row vectors or arrays; those of vectors may be arr
 const ODES: &str = "Differential equations are solved in steps whose number is chosen from the times, of order five: by Dormand and
 Prince's method, and by extrapolated implicit steps in the `bdf` variants. Equations are solved by 16 of Newton's steps,
 integrals by sums over 209 points. Tolerances are not used.";
+
+const COMPLEX: &str = "Operators `+`, `-`, `*`, `/`, `.*`, `./`, `^`, `==`, `!=` and `'`, and functions that pick, join or turn
+values around take complex numbers, too; parameters are real. Eigenvalues and Schur forms of any square matrix are
+computed in generated quantities and of data; Fourier transforms everywhere. Columns of draws are `z.1.real` and `z.1.imag`.";
 
 const SIGNATURES: &str = "Results come first. `1` is the type of the first argument with real numbers for integers, `=1` that type itself.";

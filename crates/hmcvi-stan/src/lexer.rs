@@ -8,6 +8,8 @@ pub(crate) enum Token {
     Name(String),
     Int(i64),
     Real(f64),
+    /// `2i`: a part of a complex number.
+    Imaginary(f64),
     Text(String),
     Sign(&'static str),
     End,
@@ -141,7 +143,9 @@ impl Lexer<'_> {
         let span = self.span(end);
         let text = self.rest()[..end].replace('_', "");
         if bytes.get(end) == Some(&b'i') && !bytes.get(end + 1).is_some_and(|b| b.is_ascii_alphanumeric()) {
-            return Err(Problem::at(span, "complex numbers are not supported; write real numbers"));
+            self.at += end + 1;
+            let number = text.parse().map(Token::Imaginary);
+            return number.map_err(|_| Problem::at(span, format!("`{text}` is not a number")));
         }
         self.at += end;
         if real {

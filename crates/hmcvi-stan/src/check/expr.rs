@@ -13,6 +13,7 @@ impl Checker {
         match &mut e.kind {
             ExprKind::Int(_) => Ok(Ty::INT),
             ExprKind::Real(_) => Ok(Ty::REAL),
+            ExprKind::Imaginary(_) => Ok(Ty::COMPLEX),
             ExprKind::Text => Ok(Ty::OTHER),
             ExprKind::Var { name, slot } => match self.find(name) {
                 Some(known) => {
@@ -73,16 +74,10 @@ impl Checker {
             }
             ExprKind::Row(elements) => {
                 let types = elements.iter_mut().map(|e| self.expr(e)).collect::<Result<Vec<_>>>()?;
-                if types.iter().all(|ty| ty.is_scalar()) {
-                    return Ok(Ty::ROW);
-                }
-                match types.iter().all(|ty| *ty == Ty::ROW) {
-                    true => Ok(Ty::MATRIX),
-                    false => {
-                        let message = "`[a, b]` needs numbers or row vectors; `{a, b}` makes an array";
-                        Err(Problem::at(span, message))
-                    }
-                }
+                row_type(&types).ok_or_else(|| {
+                    let message = "`[a, b]` needs numbers or row vectors; `{a, b}` makes an array";
+                    Problem::at(span, message)
+                })
             }
         }
     }
@@ -132,13 +127,17 @@ impl Checker {
                 ));
             };
             let function = crate::machine::plain_name(first).unwrap_or_default();
-            if !self.functions.iter().any(|known| known.name == function) {
+            let function = crate::machine::written_name(function);
+            if !self.functions.iter().any(|known| known.name == *function) {
                 return Err(Problem::at(first.span, "expected the name of a function of the program"));
             }
             for argument in &mut arguments[1..] {
                 self.expr(argument)?;
             }
             return Ok(ty);
+        }
+        if let Some(instead) = higher::refused(name).filter(|_| self.functions.iter().all(|f| f.name != name)) {
+            return Err(Problem::at(span, format!("`{name}` is not supported; {instead}")));
         }
         let types = arguments.iter_mut().map(|e| self.expr(e)).collect::<Result<Vec<_>>>()?;
         self.allowed_here(name, span)?;
@@ -174,12 +173,24 @@ impl Checker {
             place => matches!(place, Place::Model | Place::TransformedParameters),
         };
         let own = self.functions.iter().any(|function| function.name == name);
-        if (name.ends_with("_lp") && own || matches!(name, "target" | "get_lp")) && !adds {
+        if ((name.ends_with("_lp") || name.ends_with("_jacobian")) && own || matches!(name, "target" | "get_lp")) && !adds {
             return Err(Problem::at(
                 span,
-                format!("`{name}` can be called in the model and in functions ending in _lp"),
+                format!("`{name}` can be called in the model and in functions ending in _lp or _jacobian"),
             ));
         }
         Ok(())
     }
+}
+
+/// The type of `[a, b]`: a row of numbers, or a matrix of rows.
+fn row_type(types: &[Ty]) -> Option<Ty> {
+    let complex = types.iter().any(|ty| ty.is_complex());
+    let all = |f: fn(Ty) -> bool| types.iter().all(|ty| f(ty.parts()));
+    let whole = match (all(Ty::is_scalar), all(|ty| ty == Ty::ROW)) {
+        (true, _) => Ty::ROW,
+        (_, true) => Ty::MATRIX,
+        _ => return None,
+    };
+    Some(if complex { whole.of_parts() } else { whole })
 }

@@ -114,6 +114,80 @@ fn lambert(x: Expr<'_>) -> Expr<'_> {
     w
 }
 
+/// `w ≤ -1` with `w eʷ = x`, by Halley's steps.
+fn lambert_lower(x: Expr<'_>) -> Expr<'_> {
+    let far = x.greater(-0.25);
+    let log = (-far.select(x, -0.25)).log();
+    let near = ((x * std::f64::consts::E + 1.0).max(0.0) * 2.0).sqrt();
+    let mut w = far.select(log - (-log).log(), -1.0 - near - near.square() / 3.0).stop_gradient();
+    for step in 0..12 {
+        let e = w.exp();
+        let f = w * e - x;
+        w = w - f / (e * (w + 1.0) - (w + 2.0) * f / (w * 2.0 + 2.0));
+        if step < 9 {
+            w = w.stop_gradient();
+        }
+    }
+    w
+}
+
+/// Points of the integral of a Bessel function over a period.
+const POINTS: usize = 128;
+
+/// `Jₙ(x) = ∫ cos(n t - x sin t) dt / π` over half a period, for integers `n` and `x` up to about 90.
+fn bessel<'g>(n: Expr<'g>, x: Expr<'g>) -> Expr<'g> {
+    let angle = |k: usize| std::f64::consts::TAU * k as f64 / POINTS as f64;
+    let term = |k: usize| (n * angle(k) - x * angle(k).sin()).cos();
+    (1..POINTS).map(term).fold(term(0), |a, b| a + b) / POINTS as f64
+}
+
+/// `Kᵥ(x) = ∫ exp(-x cosh t) cosh(v t) dt` from 0 on, by trapezoids.
+fn bessel_falling<'g>(v: Expr<'g>, x: Expr<'g>) -> Expr<'g> {
+    const WIDTH: f64 = 0.125;
+    let term = |k: usize| {
+        let t = WIDTH * k as f64;
+        let fall = -x * t.cosh();
+        let both = (fall + v * t).exp() + (fall - v * t).exp();
+        both * if k == 0 { 0.25 * WIDTH } else { 0.5 * WIDTH }
+    };
+    (1..120).map(term).fold(term(0), |a, b| a + b)
+}
+
+fn bessel_falling_number(v: f64, x: f64) -> f64 {
+    let graph = Graph::new();
+    bessel_falling(graph.constant(v), graph.constant(x)).known().map_or(f64::NAN, |values| values[0])
+}
+
+/// Where the two series of the time of a walk meet.
+const MEETING: f64 = 0.25;
+
+/// The log density of the time at which a walk with drift `d`, begun at the part `b` of the way, first leaves the upper
+/// end of an interval of length `a`, after a pause `t` (Navarro and Fuss 2009): a series for short times, another for
+/// long ones, with terms down to rounding.
+fn first_passage<'g>(y: Expr<'g>, a: Expr<'g>, t: Expr<'g>, b: Expr<'g>, d: Expr<'g>) -> Expr<'g> {
+    let after = (y - t) / a.square();
+    let possible = after.greater(0.0);
+    let x = possible.select(after, 1.0);
+    let w = 1.0 - b;
+    let short = x.less(MEETING);
+    let (x_short, x_long) = (short.select(x, MEETING), short.select(MEETING, x));
+    let term = |k: i32| {
+        let k = f64::from(k);
+        (w + 2.0 * k) * ((w + k) * (-2.0 * k) / x_short).exp()
+    };
+    let sum = [-1, 1, -2, 2, -3, 3].into_iter().map(term).fold(w, |a, b| a + b);
+    let of_short = sum.log() - w.square() / (x_short * 2.0) - x_short.log() * 1.5 - 0.5 * std::f64::consts::TAU.ln();
+    let rate = x_long * (0.5 * std::f64::consts::PI.powi(2));
+    let term = |k: i32| {
+        let k = f64::from(k);
+        (rate * (1.0 - k * k)).exp() * (w * (k * std::f64::consts::PI)).sin() * k
+    };
+    let sum = (2..8).map(term).fold(term(1), |a, b| a + b);
+    let of_long = sum.log() - rate + std::f64::consts::PI.ln();
+    let drift = d * a * w - (d * a).square() * x * 0.5 - a.log() * 2.0;
+    possible.select(drift + short.select(of_short, of_long), f64::NEG_INFINITY)
+}
+
 /// Terms of the series of Bessel functions: enough for arguments up to 200.
 const TERMS: usize = 200;
 
@@ -241,6 +315,7 @@ maps! {
     std_normal_qf(x) real: super::known::inv_phi(x), inv_phi_of(x);
     inv_erfc(x) real: -super::known::inv_phi(0.5 * x) * std::f64::consts::FRAC_1_SQRT_2, inv_phi_of(x * 0.5) * -std::f64::consts::FRAC_1_SQRT_2;
     lambert_w0(x) formula: 0.0, lambert(x);
+    lambert_wm1(x) formula: 0.0, lambert_lower(x);
     lgamma(x) real: lgamma(x), x.lgamma();
     tgamma(x) real: libm::tgamma(x), x.lgamma().exp();
     digamma(x) formula: 0.0, x.digamma();
@@ -259,6 +334,11 @@ maps! {
     binary_log_loss(y, p) real: if y == 0.0 { -(-p).ln_1p() } else { -p.ln() }, y.equal(0.0).select(-(-p).log1p(), -p.log());
     modified_bessel_first_kind(v, x) real: log_bessel_number(v, x).exp(), log_bessel(v, x).exp();
     log_modified_bessel_first_kind(v, x) real: log_bessel_number(v, x), log_bessel(v, x);
+    modified_bessel_second_kind(v, x) real: bessel_falling_number(v, x), bessel_falling(v, x);
+    bessel_first_kind(n, x) real: libm::jn(n as i32, x), bessel(n, x);
+    bessel_second_kind(n, x) known: libm::yn(n as i32, x), 0.0;
+    wiener_of_one(y, a, t, b, d) formula: 0.0, first_passage(y, a, t, b, d);
+    ldexp(x, n) real: x * n.exp2(), x * (n * std::f64::consts::LN_2).exp();
     fmin(a, b) real: a.min(b), a.min(b);
     fmax(a, b) real: a.max(b), a.max(b);
     fdim(a, b) real: (a - b).max(0.0), (a - b).max(0.0);

@@ -8,7 +8,7 @@ use crate::types::Ty;
 use crate::value::Value;
 
 /// Functions that take functions, with the type that they give.
-pub(crate) const HIGHER: [(&str, Ty); 22] = [
+pub(crate) const HIGHER: [(&str, Ty); 23] = [
     ("reduce_sum", Ty::REAL),
     ("reduce_sum_static", Ty::REAL),
     ("map_rect", Ty::VECTOR),
@@ -24,6 +24,7 @@ pub(crate) const HIGHER: [(&str, Ty); 22] = [
     ("ode_bdf_tol", Ty::VECTOR.array(1)),
     ("ode_adams_tol", Ty::VECTOR.array(1)),
     ("ode_ckrk_tol", Ty::VECTOR.array(1)),
+    ("ode_adjoint_tol_ctl", Ty::VECTOR.array(1)),
     ("algebra_solver", Ty::VECTOR),
     ("algebra_solver_newton", Ty::VECTOR),
     ("solve_newton", Ty::VECTOR),
@@ -32,6 +33,16 @@ pub(crate) const HIGHER: [(&str, Ty); 22] = [
     ("solve_powell_tol", Ty::VECTOR),
     ("integrate_1d", Ty::REAL),
 ];
+
+/// Functions of functions that cannot be used here, and what to write instead.
+const REFUSED: [(&str, &str); 2] = [
+    ("dae", "solve the algebraic part by hand and write `ode_bdf`"),
+    ("laplace_marginal", "write the latent variables as parameters"),
+];
+
+pub(crate) fn refused(name: &str) -> Option<&'static str> {
+    REFUSED.iter().find(|(known, _)| name == *known || name == format!("{known}_tol")).map(|(_, instead)| *instead)
+}
 
 pub(crate) fn is_one(name: &str) -> bool {
     HIGHER.iter().any(|(known, _)| *known == name)

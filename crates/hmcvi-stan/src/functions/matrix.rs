@@ -2,7 +2,7 @@
 
 use super::divide::{eliminate, solve_spd};
 pub(crate) use super::divide::{left_divide, right_divide};
-use super::{Entry, Found, known, reduce};
+use super::{Entry, Found, reduce};
 use crate::machine::{Machine, square};
 use crate::types::Ty;
 use crate::value::Value;
@@ -109,18 +109,10 @@ pub(super) const FUNCTIONS: &[Entry] = &[
     }),
     ("eigenvalues_sym", "vector(matrix)", |m, a| Ok(m.symmetric_eigen("eigenvalues_sym", &a[0])?.0)),
     ("eigenvectors_sym", "matrix(matrix)", |m, a| Ok(m.symmetric_eigen("eigenvectors_sym", &a[0])?.1)),
-    ("qr_thin_Q", "matrix(matrix)", |_, a| {
-        let (n, k) = a[0].rows_and_columns();
-        Ok(Value::matrix(n, k, known::thin_qr(&needed(&a[0], "qr_thin_Q")?, n, k).0))
-    }),
-    ("qr_thin_R", "matrix(matrix)", |_, a| {
-        let (n, k) = a[0].rows_and_columns();
-        Ok(Value::matrix(k, k, known::thin_qr(&needed(&a[0], "qr_thin_R")?, n, k).1))
-    }),
     ("csr_matrix_times_vector", "vector(int, int, vector, int[], int[], vector)", sparse_times),
 ];
 
-fn needed(value: &Value, name: &str) -> Result<Vec<f64>, String> {
+pub(super) fn needed(value: &Value, name: &str) -> Result<Vec<f64>, String> {
     value
         .known()
         .map(|values| values.into_owned())
@@ -131,7 +123,7 @@ pub(super) fn identity(n: usize) -> Value {
     Value::matrix(n, n, (0..n * n).map(|at| f64::from(u8::from(at / n == at % n))).collect())
 }
 
-pub(super) fn as_matrix(value: &Value) -> Value {
+pub(crate) fn as_matrix(value: &Value) -> Value {
     let (rows, cols) = value.rows_and_columns();
     value.with(Ty::MATRIX, &[rows, cols])
 }
@@ -150,7 +142,7 @@ pub(crate) fn transpose(value: &Value) -> Value {
     }
 }
 
-pub(super) fn diagonal(value: &Value) -> Value {
+pub(crate) fn diagonal(value: &Value) -> Value {
     let (rows, cols) = value.rows_and_columns();
     let n = rows.min(cols);
     value.pick(Ty::VECTOR, &[n], (0..n).map(|i| i * (cols + 1)))
@@ -196,7 +188,7 @@ fn scale_rows(machine: &mut Machine<'_>, scales: &Value, a: &Value) -> Found {
     machine.mul(&scales.pick(Ty::MATRIX, &[rows, cols], (0..rows * cols).map(|at| at / cols)), a)
 }
 
-fn scale_columns(machine: &mut Machine<'_>, a: &Value, scales: &Value) -> Found {
+pub(super) fn scale_columns(machine: &mut Machine<'_>, a: &Value, scales: &Value) -> Found {
     let (rows, cols) = a.rows_and_columns();
     fits(scales, cols)?;
     machine.mul(a, &scales.pick(Ty::MATRIX, &[rows, cols], (0..rows * cols).map(|at| at % cols)))

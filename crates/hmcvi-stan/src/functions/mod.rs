@@ -1,7 +1,10 @@
 //! Find functions of the language by their names and the types of their arguments.
 
+pub(crate) mod complex;
 pub(crate) mod density;
+mod decompose;
 mod divide;
+mod eigen;
 pub(crate) mod elementwise;
 pub(crate) mod gp;
 pub(crate) mod higher;
@@ -53,7 +56,7 @@ static BUILTINS: LazyLock<HashMap<&'static str, Vec<Builtin>>> = LazyLock::new(|
 });
 
 fn entries() -> impl Iterator<Item = &'static Entry> {
-    [matrix::FUNCTIONS, more::FUNCTIONS, reduce::FUNCTIONS, make::FUNCTIONS, shape::FUNCTIONS, gp::FUNCTIONS]
+    [matrix::FUNCTIONS, decompose::FUNCTIONS, more::FUNCTIONS, reduce::FUNCTIONS, make::FUNCTIONS, shape::FUNCTIONS, gp::FUNCTIONS]
         .into_iter()
         .flatten()
 }
@@ -78,6 +81,7 @@ pub(crate) fn is_known(name: &str) -> bool {
         || higher::is_one(name)
         || density::is_one(name)
         || random::is_one(name)
+        || complex::is_one(name)
         || matches!(name, "target" | "get_lp")
 }
 
@@ -88,6 +92,9 @@ fn builtin(name: &str, types: &[Ty]) -> Option<&'static Builtin> {
 
 /// The type of a call, or what is wrong with it.
 pub(crate) fn result_type(name: &str, types: &[Ty]) -> Result<Ty, String> {
+    if let Some(ty) = complex::result_type(name, types) {
+        return Ok(ty);
+    }
     if let Some(builtin) = builtin(name, types) {
         return Ok(builtin.signature.result(types));
     }
@@ -119,7 +126,7 @@ pub(crate) fn result_type(name: &str, types: &[Ty]) -> Result<Ty, String> {
 /// The type of a function of numbers: that of the argument that is not a scalar.
 fn map_type(id: u16, types: &[Ty]) -> Option<Ty> {
     let f = &MAPS[id as usize];
-    let usable = |ty: &Ty| ty.base != Base::Void && ty.base != Base::Other;
+    let usable = |ty: &Ty| ty.base != Base::Void && ty.base != Base::Other && !ty.is_complex();
     if f.arity != types.len() || !types.iter().all(usable) {
         return None;
     }
@@ -142,6 +149,9 @@ fn map_type(id: u16, types: &[Ty]) -> Option<Ty> {
 /// Computes a function of the language.
 pub(crate) fn call(machine: &mut Machine<'_>, name: &str, arguments: &[Value]) -> Found {
     let types: Vec<Ty> = arguments.iter().map(|value| value.ty).collect();
+    if complex::result_type(name, &types).is_some() {
+        return complex::call(machine, name, arguments);
+    }
     if let Some(builtin) = builtin(name, &types) {
         return (builtin.run)(machine, arguments);
     }

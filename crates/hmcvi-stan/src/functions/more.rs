@@ -3,6 +3,7 @@
 use super::density::call as ask;
 use super::matrix::{identity, times, transpose};
 use super::{Entry, Found, solve};
+use crate::ast::BinaryOp;
 use crate::machine::{Machine, square};
 use crate::types::Ty;
 use crate::value::Value;
@@ -39,15 +40,6 @@ pub(super) const FUNCTIONS: &[Entry] = &[
         let place = |at: usize| (at / n).max(at % n) * n + (at / n).min(at % n);
         Ok(a[0].pick(Ty::MATRIX, &[n, n], (0..n * n).map(place)))
     }),
-    ("singular_values", "vector(matrix)", |m, a| {
-        let (rows, cols) = a[0].rows_and_columns();
-        let tall = if rows >= cols { a[0].clone() } else { transpose(&a[0]) };
-        let squares = times(m, &transpose(&tall), &tall)?;
-        let values = m.symmetric_eigen("singular_values", &squares)?.0;
-        let roots = m.map("sqrt", &[&values])?;
-        let n = roots.elements();
-        Ok(roots.pick(Ty::VECTOR, &[n], (0..n).rev()))
-    }),
     ("lmgamma", "real(int, real)", |m, a| {
         let k = super::make::count(&a[0])?;
         let mut sum = Value::num(0.25 * (k * k.saturating_sub(1)) as f64 * std::f64::consts::PI.ln());
@@ -75,6 +67,12 @@ pub(super) const FUNCTIONS: &[Entry] = &[
         let twice = m.sub(&plain, &below)?;
         m.scale(&twice, 0.5)
     }),
+    ("divide", "int(int, int)", |m, a| m.binary(BinaryOp::Div, &a[0], &a[1])),
+    ("divide", "real(real, real)", |m, a| m.div(&a[0], &a[1])),
+    ("divide", "1(vector|row_vector|matrix, real)", |m, a| m.div(&a[0], &a[1])),
+    ("divide", "=1(row_vector|matrix, matrix)", |m, a| m.binary(BinaryOp::Div, &a[0], &a[1])),
+    ("modulus", "int(int, int)", |m, a| m.binary(BinaryOp::Mod, &a[0], &a[1])),
+    ("plus", "=1(any)", |_, a| Ok(a[0].clone())),
     ("if_else", "real(int, real, real)", |m, a| m.select(&a[0], &a[1], &a[2])),
     ("csr_to_dense_matrix", "matrix(int, int, vector, int[], int[])", dense),
 ];

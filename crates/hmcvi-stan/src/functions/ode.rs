@@ -127,7 +127,9 @@ pub(super) fn solve(
     let wrong = |message: &str| Problem::at(called.e.span, format!("`{name}`: {message}"));
     let old = name.starts_with("integrate");
     // Tolerances are not needed: three numbers after the times, or after the arguments in the old form.
-    if name.ends_with("_tol") && values.len() >= 6 {
+    if name.ends_with("_tol_ctl") && values.len() >= 14 {
+        values.drain(3..14);
+    } else if name.ends_with("_tol") && values.len() >= 6 {
         values.drain(3..6);
     } else if old && values.len() > 6 {
         values.truncate(6);
@@ -144,7 +146,7 @@ pub(super) fn solve(
         return Err(wrong("times must ascend, from the time of the start on"));
     }
     let state = if old { Ty::REAL.array(1) } else { Ty::VECTOR };
-    let equation = Equation { called, rest: rest.to_vec(), state, is_stiff: name.contains("bdf") };
+    let equation = Equation { called, rest: rest.to_vec(), state, is_stiff: name.contains("bdf") || name.contains("adjoint") };
     let mut y = y0.with(Ty::VECTOR, &[y0.elements()]);
     let mut t = t0.clone();
     let mut all = Vec::with_capacity(times.len());

@@ -54,6 +54,12 @@ pub(super) const FUNCTIONS: &[Entry] = &[
         m.sum(&diagonal)
     }),
     ("quantile", "real(real[]|vector|row_vector, real)", |_, a| quantile(&a[0], &a[1])),
+    ("quantile", "real[](real[]|vector|row_vector, real[])", |_, a| {
+        let n = a[1].elements();
+        let each = |i: usize| quantile(&a[0], &a[1].slice(Ty::REAL, &[], i));
+        let all = (0..n).map(each).collect::<Result<Vec<_>, _>>()?;
+        Ok(crate::machine::joined(Ty::REAL.array(1), &[n], &all))
+    }),
     ("log_mix", "real(vector|row_vector|real[], vector|row_vector|real[])", |m, a| {
         let logs = m.map("log", &[&a[0]])?;
         let (logs, densities) = (as_vector(&logs), as_vector(&a[1]));

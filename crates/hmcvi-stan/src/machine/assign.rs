@@ -4,10 +4,12 @@ use super::index::{Picked, index_type, places};
 use super::{Frame, Machine};
 use crate::ast::{Index, LValue};
 use crate::error::{Problem, Result};
+use crate::functions::complex;
 use crate::value::{Data, Value};
 
 impl Machine<'_> {
     pub(super) fn assign(&mut self, target: &LValue, value: Value, frame: &mut Frame) -> Result<()> {
+        let value = if frame[target.slot].ty.is_complex() { complex::of(value) } else { value };
         if target.indices.is_empty() {
             let old = &frame[target.slot];
             let fits = old.sizes == value.sizes || old.ty.rank() == 0;

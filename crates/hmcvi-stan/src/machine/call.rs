@@ -1,5 +1,7 @@
 //! Call functions of the program.
 
+use std::borrow::Cow;
+
 use super::{DEEPEST_CALL, Flow, Frame, Machine};
 use crate::ast::{Expr, Function};
 use crate::error::{Problem, Result, Span};
@@ -68,12 +70,16 @@ impl<'p> Machine<'p> {
     }
 }
 
-/// The function that takes arguments of these types; one that takes them as they are goes first.
-pub(crate) fn find_function<'p>(functions: &'p [Function], name: &str, types: &[Ty]) -> Option<&'p Function> {
-    // A function of the program is the same with constants and without.
+/// The name under which a function of the program is written: it is the same with constants and without.
+pub(crate) fn written_name(name: &str) -> Cow<'_, str> {
     let kept = [("_lupdf", "_lpdf"), ("_lupmf", "_lpmf")];
     let own = kept.iter().find_map(|(ending, kept)| Some(format!("{}{kept}", name.strip_suffix(ending)?)));
-    let name = own.as_deref().unwrap_or(name);
+    own.map_or(Cow::Borrowed(name), Cow::Owned)
+}
+
+/// The function that takes arguments of these types; one that takes them as they are goes first.
+pub(crate) fn find_function<'p>(functions: &'p [Function], name: &str, types: &[Ty]) -> Option<&'p Function> {
+    let name = &*written_name(name);
     let fits = |function: &&Function, takes: fn(Ty, Ty) -> bool| {
         function.arguments.len() == types.len()
             && function.arguments.iter().zip(types).all(|((_, ty), own)| takes(*ty, *own))

@@ -3,7 +3,7 @@
 use super::{Frame, Machine};
 use crate::ast::{BinaryOp, Expr, ExprKind};
 use crate::error::{Problem, Result};
-use crate::functions;
+use crate::functions::{self, complex};
 use crate::types::{Base, Ty};
 use crate::value::Value;
 
@@ -13,6 +13,7 @@ impl Machine<'_> {
         match &e.kind {
             ExprKind::Int(x) => Ok(Value::int(*x as f64)),
             ExprKind::Real(x) => Ok(Value::num(*x)),
+            ExprKind::Imaginary(x) => Ok(Value::known_of(Ty::COMPLEX, &[2], vec![0.0, *x])),
             ExprKind::Text => Ok(Value { ty: Ty::OTHER, ..Value::num(0.0) }),
             ExprKind::Var { slot, .. } => Ok(frame[*slot].clone()),
             ExprKind::Index(of, indices) => {
@@ -94,7 +95,8 @@ impl Machine<'_> {
 
     /// `{a, b}`: an array of one dimension more.
     fn eval_array(&mut self, e: &Expr, elements: &[Expr], frame: &mut Frame) -> Result<Value> {
-        let values = self.eval_all(elements, frame)?;
+        let mut values = self.eval_all(elements, frame)?;
+        complex::alike(&mut values);
         let Some(first) = values.first() else {
             return Err(Problem::at(
                 e.span,
@@ -118,7 +120,10 @@ impl Machine<'_> {
 
     /// `[a, b]`: a row vector of numbers, a matrix of row vectors.
     fn eval_row(&mut self, e: &Expr, elements: &[Expr], frame: &mut Frame) -> Result<Value> {
-        let values = self.eval_all(elements, frame)?;
+        let mut values = self.eval_all(elements, frame)?;
+        if complex::alike(&mut values) {
+            return complex::row(&values).map_err(|m| Problem::at(e.span, m));
+        }
         let all = |f: &dyn Fn(&Value) -> bool| values.iter().all(f);
         if all(&|value| value.is_scalar()) {
             return Ok(joined(Ty::ROW, &[values.len()], &values));

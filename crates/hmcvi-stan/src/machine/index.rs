@@ -33,17 +33,21 @@ impl Picked {
 
 /// The type of what indices pick; `true` for those that keep their dimension.
 pub(crate) fn index_type(ty: Ty, keeps: &[bool]) -> Option<Ty> {
-    if keeps.len() > ty.rank() {
+    let rank = ty.rank() - usize::from(ty.is_complex());
+    if keeps.len() > rank {
         return None;
     }
     let arrays = ty.arrays as usize;
     let kept = (0..arrays).filter(|&i| keeps.get(i).copied().unwrap_or(true)).count();
-    let own: Vec<bool> = (arrays..ty.rank()).map(|i| keeps.get(i).copied().unwrap_or(true)).collect();
+    let own: Vec<bool> = (arrays..rank).map(|i| keeps.get(i).copied().unwrap_or(true)).collect();
     let base = match (ty.base, own.as_slice()) {
         (Base::Vector | Base::RowVector, [false]) => Base::Real,
         (Base::Matrix, [false, true]) => Base::RowVector,
         (Base::Matrix, [true, false]) => Base::Vector,
         (Base::Matrix, [false, false]) => Base::Real,
+        (Base::ComplexVector | Base::ComplexRow, [false]) | (Base::ComplexMatrix, [false, false]) => Base::Complex,
+        (Base::ComplexMatrix, [false, true]) => Base::ComplexRow,
+        (Base::ComplexMatrix, [true, false]) => Base::ComplexVector,
         (base, _) => base,
     };
     Some(Ty { base, arrays: kept as u8 })
@@ -57,7 +61,7 @@ impl Machine<'_> {
         indices: &[Index],
         frame: &mut Frame,
     ) -> Result<Vec<Picked>> {
-        let rank = value.sizes.rank();
+        let rank = value.sizes.rank() - usize::from(value.ty.is_complex());
         let mut all = Vec::with_capacity(indices.len());
         for (i, index) in indices.iter().enumerate() {
             if i >= rank {

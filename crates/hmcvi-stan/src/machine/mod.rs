@@ -9,7 +9,7 @@ mod index;
 mod operate;
 mod operators;
 
-pub(crate) use call::find_function;
+pub(crate) use call::{find_function, written_name};
 pub(crate) use eval::joined;
 pub(crate) use exec::plain_name;
 pub(crate) use index::index_type;

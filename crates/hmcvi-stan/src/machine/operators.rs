@@ -3,7 +3,7 @@
 use super::Machine;
 use crate::ast::{BinaryOp, UnaryOp};
 use crate::functions::elementwise::{ADD, DIV, MUL, NEG, SUB};
-use crate::functions::matrix;
+use crate::functions::{complex, matrix};
 use crate::types::{Base, Ty};
 use crate::value::Value;
 
@@ -12,6 +12,9 @@ type Result<T> = std::result::Result<T, String>;
 /// The type of a result, which says whether an operator has a meaning for these types.
 pub(crate) fn binary_type(op: BinaryOp, a: Ty, b: Ty) -> Option<Ty> {
     use BinaryOp::*;
+    if a.is_complex() || b.is_complex() {
+        return complex::binary_type(op, a, b);
+    }
     let both_int = a == Ty::INT && b == Ty::INT;
     let scalars = a.is_scalar() && b.is_scalar();
     let number = if both_int { Ty::INT } else { Ty::REAL };
@@ -62,6 +65,7 @@ pub(crate) fn unary_type(op: UnaryOp, a: Ty) -> Option<Ty> {
             Ty::VECTOR => Some(Ty::ROW),
             Ty::ROW => Some(Ty::VECTOR),
             Ty::MATRIX => Some(Ty::MATRIX),
+            _ if a.is_complex() => unary_type(op, a.parts()).map(Ty::of_parts),
             _ => None,
         },
     }
@@ -74,12 +78,16 @@ impl Machine<'_> {
             UnaryOp::Plus => Ok(a.clone()),
             UnaryOp::Minus => Ok(self.map_id(NEG, &[a])?.typed(ty)),
             UnaryOp::Not => self.map("logical_negation", &[a]),
+            UnaryOp::Transpose if a.ty.is_complex() => complex::call(self, "transpose", std::slice::from_ref(a)),
             UnaryOp::Transpose => Ok(matrix::transpose(a)),
         }
     }
 
-    pub(super) fn binary(&mut self, op: BinaryOp, a: &Value, b: &Value) -> Result<Value> {
+    pub(crate) fn binary(&mut self, op: BinaryOp, a: &Value, b: &Value) -> Result<Value> {
         use BinaryOp::*;
+        if a.ty.is_complex() || b.ty.is_complex() {
+            return complex::binary(self, op, a, b);
+        }
         let Some(ty) = binary_type(op, a.ty, b.ty) else {
             return Err(format!("`{}` has no meaning for {} and {}", op.sign(), a.ty, b.ty));
         };

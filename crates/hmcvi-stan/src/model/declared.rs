@@ -26,6 +26,10 @@ pub(crate) fn sizes(machine: &mut Machine<'_>, declared: &Declared, frame: &mut 
             }
         }
     }
+    // Complex numbers have two parts.
+    if declared.ty.is_complex() {
+        all.push(2);
+    }
     Ok(all)
 }
 

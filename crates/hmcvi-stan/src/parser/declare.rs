@@ -7,12 +7,16 @@ use crate::lexer::Token;
 use crate::types::{Base, Ty};
 
 /// Names of types that can be declared, with what they are and whether they are constrained.
-const TYPES: [(&str, Base, Option<Special>); 14] = [
+const TYPES: [(&str, Base, Option<Special>); 18] = [
     ("int", Base::Int, None),
     ("real", Base::Real, None),
     ("vector", Base::Vector, None),
     ("row_vector", Base::RowVector, None),
     ("matrix", Base::Matrix, None),
+    ("complex", Base::Complex, None),
+    ("complex_vector", Base::ComplexVector, None),
+    ("complex_row_vector", Base::ComplexRow, None),
+    ("complex_matrix", Base::ComplexMatrix, None),
     ("simplex", Base::Vector, Some(Special::Simplex)),
     ("unit_vector", Base::Vector, Some(Special::UnitVector)),
     ("ordered", Base::Vector, Some(Special::Ordered)),
@@ -24,15 +28,12 @@ const TYPES: [(&str, Base, Option<Special>); 14] = [
     ("cholesky_factor_corr", Base::Matrix, Some(Special::CholeskyFactorCorr)),
 ];
 
-/// Types of Stan that cannot be used here.
-const REFUSED: [&str; 7] = [
-    "tuple",
-    "complex",
-    "complex_vector",
-    "complex_row_vector",
-    "complex_matrix",
-    "column_stochastic_matrix",
-    "row_stochastic_matrix",
+/// Types of Stan that cannot be used here, and what to write instead.
+const REFUSED: [(&str, &str); 4] = [
+    ("tuple", "use a variable for each value, and a function for each result"),
+    ("column_stochastic_matrix", "write `array[columns] simplex[rows] columns_of_p`"),
+    ("row_stochastic_matrix", "write `array[rows] simplex[columns] rows_of_p`"),
+    ("sum_to_zero_matrix", "write `matrix` and subtract the means of its rows and columns"),
 ];
 
 /// The types that can be declared, for the document of the language.
@@ -44,7 +45,7 @@ impl Parser {
     /// Whether a declaration begins here.
     pub(super) fn is_declaration(&self) -> bool {
         let Token::Name(name) = self.peek() else { return false };
-        let named = TYPES.iter().any(|(known, ..)| known == name) || REFUSED.contains(&name.as_str());
+        let named = TYPES.iter().any(|(known, ..)| known == name) || REFUSED.iter().any(|(known, _)| known == name);
         let next = self.ahead(1);
         let begins = matches!(next, Token::Name(_) | Token::Sign("[" | "<"));
         named && (begins || *next == Token::Sign("(")) || (name == "array" && *next == Token::Sign("["))
@@ -59,7 +60,7 @@ impl Parser {
             Some(special) => Constraint::Named(special),
             None => self.constraint()?,
         };
-        let mut own = if matches!(base, Base::Int | Base::Real) { Vec::new() } else { self.sizes()? };
+        let mut own = if base.dimensions() == 0 { Vec::new() } else { self.sizes()? };
         self.check_sizes(special, base, &mut own)?;
         loop {
             let span = self.span();
@@ -101,9 +102,9 @@ impl Parser {
         } else if square && special != Some(Special::CholeskyFactorCov) {
             return Err(Problem::at(self.last_span(), "this type has one size, `[K]`"));
         }
-        if own.len() != base.rank() {
+        if own.len() != base.dimensions() {
             let message =
-                format!("expected {} in brackets", ["no sizes", "one size", "two sizes"][base.rank()]);
+                format!("expected {} in brackets", ["no sizes", "one size", "two sizes"][base.dimensions()]);
             return Err(Problem::at(self.last_span(), message));
         }
         Ok(())
@@ -112,10 +113,8 @@ impl Parser {
     fn base(&mut self) -> Result<(Base, Option<Special>)> {
         let span = self.span();
         let name = self.name("a type, such as `real`")?;
-        if REFUSED.contains(&name.as_str()) {
-            let message =
-                format!("`{name}` is not supported; write real numbers, vectors, matrices or arrays");
-            return Err(Problem::at(span, message));
+        if let Some((_, instead)) = REFUSED.iter().find(|(known, _)| *known == name) {
+            return Err(Problem::at(span, format!("`{name}` is not supported; {instead}")));
         }
         match TYPES.iter().find(|(known, ..)| *known == name) {
             Some((_, base, special)) => Ok((*base, *special)),

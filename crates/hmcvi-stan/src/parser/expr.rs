@@ -161,6 +161,10 @@ impl Parser {
                 self.advance();
                 Ok(self.make(ExprKind::Real(number), span))
             }
+            Token::Imaginary(number) => {
+                self.advance();
+                Ok(self.make(ExprKind::Imaginary(number), span))
+            }
             Token::Text(_) => {
                 self.advance();
                 Ok(self.make(ExprKind::Text, span))

@@ -137,6 +137,7 @@ impl Parser {
             Token::Name(name) => format!("`{name}`"),
             Token::Int(number) => format!("`{number}`"),
             Token::Real(number) => format!("`{number}`"),
+            Token::Imaginary(number) => format!("`{number}i`"),
             Token::Text(text) => format!("\"{text}\""),
             Token::Sign(sign) => format!("`{sign}`"),
             Token::End => "the end of the program".into(),

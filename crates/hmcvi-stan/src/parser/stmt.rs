@@ -34,7 +34,7 @@ impl Parser {
             if self.takes(";") {
                 return Ok(StmtKind::Empty);
             }
-            if self.is("{") {
+            if self.is("{") && !self.is_array() {
                 return self.block();
             }
             return self.other();
@@ -103,6 +103,21 @@ impl Parser {
             }
             _ => self.other(),
         }
+    }
+
+    /// Whether a brace here begins an array, which something is said about: `{1, 2} ~ …`.
+    fn is_array(&self) -> bool {
+        let mut depth = 0usize;
+        for ahead in 0.. {
+            match self.ahead(ahead) {
+                Token::Sign("{") => depth += 1,
+                Token::Sign("}") if depth == 1 => return matches!(self.ahead(ahead + 1), Token::Sign("~" | "[" | "'")),
+                Token::Sign("}") => depth -= 1,
+                Token::Sign(";") | Token::End => return false,
+                _ => {}
+            }
+        }
+        false
     }
 
     fn end(&mut self, kind: StmtKind) -> Result<StmtKind> {

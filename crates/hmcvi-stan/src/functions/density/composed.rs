@@ -1,6 +1,7 @@
 //! Compose densities of functions and of other densities.
 
 use super::ask::ask;
+use super::filter;
 use crate::functions::{Found, call, matrix, reduce, shape};
 use crate::machine::Machine;
 use crate::tape::Part;
@@ -22,7 +23,7 @@ const fn composed(name: &'static str, arguments: usize, discrete: bool, run: Run
     Composed { name, arguments, discrete, run }
 }
 
-pub(super) const COMPOSED: [Composed; 11] = [
+pub(super) const COMPOSED: [Composed; 15] = [
     composed("von_mises", 2, false, von_mises),
     composed("multinomial_logit", 1, true, multinomial_logit),
     composed("dirichlet_multinomial", 1, true, dirichlet_multinomial),
@@ -39,6 +40,15 @@ pub(super) const COMPOSED: [Composed; 11] = [
         let scale = matrix::times(m, &a[3], &matrix::transpose(&a[3]))?;
         let all = [a[0].clone(), a[1].clone(), a[2].clone(), scale];
         ask(m, "multi_student_t", &all, Part::Density { constants: keeps })
+    }),
+    composed("wishart_cholesky", 2, false, |m, a, keeps| of_factor(m, "wishart", a, keeps)),
+    composed("inv_wishart_cholesky", 2, false, |m, a, keeps| of_factor(m, "inv_wishart", a, keeps)),
+    composed("gaussian_dlm_obs", 6, false, filter::observed),
+    composed("wiener", 4, false, |m, a, _| {
+        let vectors: Vec<Value> =
+            a.iter().map(|x| if x.is_scalar() { x.clone() } else { reduce::as_vector(x) }).collect();
+        let each = m.map("wiener_of_one", &vectors.iter().collect::<Vec<_>>())?;
+        m.sum(&each)
     }),
     composed("discrete_range", 2, true, |m, a, keeps| {
         let width = m.sub(&a[2], &a[1])?;
@@ -62,6 +72,20 @@ fn total(machine: &mut Machine<'_>, summands: &[Value], keeps: bool) -> Found {
         sum = machine.add(&sum, &kept(part, keeps))?;
     }
     Ok(sum)
+}
+
+/// The density of a factor `L` whose product `LLᵀ` has a Wishart distribution: `2ᵏ Π Lᵢᵢ^(k - i + 1)` times that of the
+/// product. The scale is given by its factor, too.
+fn of_factor(machine: &mut Machine<'_>, name: &str, a: &[Value], keeps: bool) -> Found {
+    let product = matrix::times(machine, &a[0], &matrix::transpose(&a[0]))?;
+    let scale = matrix::times(machine, &a[2], &matrix::transpose(&a[2]))?;
+    let density = ask(machine, name, &[product, a[1].clone(), scale], Part::Density { constants: keeps })?;
+    let logs = machine.map("log", &[&matrix::diagonal(&a[0])])?;
+    let k = logs.elements();
+    let powers = Value::vector((0..k).map(|i| (k - i) as f64).collect());
+    let stretch = machine.mul(&logs, &powers)?;
+    let constant = Value::num(k as f64 * std::f64::consts::LN_2);
+    total(machine, &[density, stretch, constant], keeps)
 }
 
 /// `κ cos(y - μ) - log I₀(κ) - log 2π`

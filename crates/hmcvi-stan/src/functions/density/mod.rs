@@ -2,6 +2,7 @@
 
 mod ask;
 mod composed;
+mod filter;
 mod kernel;
 mod table;
 mod truncate;

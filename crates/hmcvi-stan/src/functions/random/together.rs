@@ -22,6 +22,8 @@ pub(super) const TOGETHER: &[(&str, usize, Ty)] = &[
     ("multi_normal_cholesky", 2, Ty::VECTOR),
     ("multi_normal_prec", 2, Ty::VECTOR),
     ("multi_student_t", 3, Ty::VECTOR),
+    ("multi_student_t_cholesky", 3, Ty::VECTOR),
+    ("hmm_latent", 3, Ty::INT.array(1)),
     ("lkj_corr", 2, Ty::MATRIX),
     ("lkj_corr_cholesky", 2, Ty::MATRIX),
     ("wishart", 2, Ty::MATRIX),
@@ -41,7 +43,7 @@ pub(super) fn result_type(base: &str, ty: Ty, types: &[Ty]) -> Ty {
 fn mean_of(base: &str) -> Option<usize> {
     match base {
         "multi_normal" | "multi_normal_cholesky" | "multi_normal_prec" => Some(0),
-        "multi_student_t" => Some(1),
+        "multi_student_t" | "multi_student_t_cholesky" => Some(1),
         _ => None,
     }
 }
@@ -76,6 +78,7 @@ pub(super) fn draw(random: &mut RandomSource, base: &str, arguments: &[Value]) -
             counts(random, base, &p, all[1][0])
         }
         "bernoulli_logit_glm" => regression(random, base, arguments, &all),
+        "hmm_latent" => hidden(random, base, arguments, &all),
         "dirichlet" => Ok(Value::vector(dirichlet(random, base, first)?)),
         "lkj_corr" | "lkj_corr_cholesky" => lkj(random, base, first[0], all[1][0]),
         "wishart" | "inv_wishart" => wishart(random, base, first[0], &arguments[1], &all[1]),
@@ -154,7 +157,7 @@ fn regression(random: &mut RandomSource, base: &str, arguments: &[Value], all: &
 
 /// The Cholesky factor of a matrix argument, which is the factor itself for some.
 fn factor(base: &str, matrix: &[f64], n: usize) -> Result<Vec<f64>, String> {
-    if base == "multi_normal_cholesky" {
+    if base.ends_with("_cholesky") {
         return Ok(matrix.to_vec());
     }
     let asymmetric =
@@ -163,6 +166,36 @@ fn factor(base: &str, matrix: &[f64], n: usize) -> Result<Vec<f64>, String> {
         return Err(format!("{base}_rng: the matrix is not symmetric"));
     }
     known::cholesky(matrix, n).ok_or_else(|| format!("{base}_rng: the matrix is not positive definite"))
+}
+
+/// States of a hidden Markov model: forwards what is known at each time, then draws backwards.
+fn hidden(random: &mut RandomSource, base: &str, arguments: &[Value], all: &[Vec<f64>]) -> Found {
+    let (states, times) = arguments[0].rows_and_columns();
+    if all[1].len() != states * states || all[2].len() != states {
+        return Err(format!("{base}_rng: transitions and first states of {states} states are needed"));
+    }
+    let normal = |p: Vec<f64>| -> Vec<f64> {
+        let sum: f64 = p.iter().sum();
+        p.iter().map(|p| p / sum).collect()
+    };
+    let mut known: Vec<Vec<f64>> = Vec::with_capacity(times);
+    for t in 0..times {
+        let logs: Vec<f64> = (0..states).map(|k| all[0][k * times + t]).collect();
+        let before = match known.last() {
+            Some(p) => known::product(p, &all[1], [1, states, states]),
+            None => all[2].clone(),
+        };
+        known.push(normal(softmax(&logs).iter().zip(before).map(|(a, b)| a * b).collect()));
+    }
+    let mut drawn = vec![0.0; times];
+    for t in (0..times).rev() {
+        let weights = match drawn.get(t + 1) {
+            Some(next) => (0..states).map(|k| known[t][k] * all[1][k * states + *next as usize]).collect(),
+            None => known[t].clone(),
+        };
+        drawn[t] = random.categorical(&normal(weights)) as f64;
+    }
+    Ok(Value::ints(drawn.into_iter().map(|state| state + 1.0).collect()))
 }
 
 /// Normal vectors and those of Student's t, one for each mean.
@@ -176,7 +209,7 @@ fn vectors(random: &mut RandomSource, base: &str, arguments: &[Value], all: &[Ve
             arguments[place + 1].sizes
         ));
     }
-    let degrees = (base == "multi_student_t").then(|| all[0][0]);
+    let degrees = base.starts_with("multi_student_t").then(|| all[0][0]);
     if let Some(degrees) = degrees.filter(|degrees| *degrees <= 0.0) {
         return Err(format!("{base}_rng: {degrees} is not above 0"));
     }

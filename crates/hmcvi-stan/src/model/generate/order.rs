@@ -27,6 +27,8 @@ pub struct Variable {
     /// Where it is declared.
     pub block: Block,
     pub(crate) slot: usize,
+    /// Whether the last dimension has the two parts of complex numbers.
+    complex: bool,
 }
 
 impl Variable {
@@ -39,9 +41,12 @@ impl Variable {
     /// them: the first index varies fastest.
     pub fn order(&self) -> Vec<usize> {
         let elements = self.elements();
+        // The parts of a complex number stay together.
+        let parts = if self.complex { 2 } else { 1 };
+        let outer = &self.sizes[..self.sizes.len() - usize::from(self.complex)];
         let place = |at: usize| {
-            let (mut rest, mut place, mut step) = (at, 0, elements);
-            for size in &self.sizes {
+            let (mut rest, mut place, mut step) = (at / parts, at % parts, elements);
+            for size in outer {
                 step /= size;
                 place += rest % size * step;
                 rest /= size;
@@ -51,7 +56,8 @@ impl Variable {
         (0..elements).map(place).collect()
     }
 
-    /// Names of its numbers, `theta[1]` or `L[2,1]`, in Stan's order.
+    /// Names of its numbers, `theta[1]` or `L[2,1]`, in Stan's order; parts of complex numbers are `z[1,real]` and
+    /// `z[1,imag]`.
     pub fn names(&self) -> Vec<String> {
         let name = |place: usize| {
             if self.sizes.is_empty() {
@@ -61,6 +67,9 @@ impl Variable {
             for size in self.sizes.iter().rev() {
                 places.push((rest % size + 1).to_string());
                 rest /= size;
+            }
+            if let Some(part) = places.first_mut().filter(|_| self.complex) {
+                *part = if place % 2 == 0 { "real".into() } else { "imag".into() };
             }
             places.reverse();
             format!("{}[{}]", self.name, places.join(","))
@@ -88,7 +97,8 @@ pub(crate) fn variables(model: &Model) -> Result<Vec<Variable>> {
             frame[*slot] = machine
                 .empty(declared.ty, &sizes)
                 .map_err(|m| crate::error::Problem::at(statement.span, m))?;
-            all.push(Variable { name: name.clone(), sizes, block, slot: *slot });
+            let complex = declared.ty.is_complex();
+            all.push(Variable { name: name.clone(), sizes, block, slot: *slot, complex });
         }
     }
     Ok(all)
