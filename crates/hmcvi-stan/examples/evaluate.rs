@@ -30,7 +30,8 @@ fn ready(path: &Path, data: &Data, constants: bool) -> Result<Ready, String> {
     let built = model.bound().at(input);
     let (log_density, row) = (built.log_density(), built.row());
     let gradient = graph.row_grad(log_density, input);
-    let program = graph.program().output("value", log_density).output("gradient", gradient).output("row", row);
+    let program =
+        graph.program().output("value", log_density).output("gradient", gradient).output("row", row);
     let nodes = graph.len();
     let executable = program.compile().map_err(|e| e.to_string())?.on_cpu::<f64>(CpuOptions::for_rows(1));
     Ok(Ready { model, executable, nodes, seconds: started.elapsed().as_secs_f64() })

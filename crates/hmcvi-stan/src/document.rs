@@ -30,7 +30,11 @@ pub fn language() -> String {
         "## Functions of functions\n\n{}. {ODES}\n",
         code(higher::HIGHER.iter().map(|(name, _)| *name))
     );
-    let _ = writeln!(text, "## Functions of complex numbers\n\n{}. {COMPLEX}\n", code(complex::names().into_iter()));
+    let _ = writeln!(
+        text,
+        "## Functions of complex numbers\n\n{}. {COMPLEX}\n",
+        code(complex::names().into_iter())
+    );
     let _ = writeln!(text, "## Other functions\n\n{SIGNATURES}\n\n| function | signatures |\n|---|---|");
     for (name, signatures) in functions::listed() {
         let shown: Vec<String> =

@@ -1,6 +1,7 @@
 //! Say what is wrong with a program: where, with the text underlined, and what to write instead.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// A part of the text, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -35,9 +36,29 @@ impl Problem {
         Problem { span: self.span.or(Some(span)), ..self }
     }
 
-    pub(crate) fn in_text(self, text: &str) -> StanError {
-        let place = self.span.map(|span| Place::of(text, span));
+    pub(crate) fn in_text(self, source: &Source) -> StanError {
+        let place = self.span.map(|span| Place::of(source, span));
         StanError { message: self.message, place }
+    }
+}
+
+/// The text of a program, and where its lines come from.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    pub(crate) text: Arc<str>,
+    /// File and line of each line; none if all are of the program itself.
+    origins: Arc<[(Option<Arc<str>>, usize)]>,
+}
+
+impl Source {
+    pub(crate) fn joined(text: String, origins: Vec<(Option<Arc<str>>, usize)>) -> Self {
+        Source { text: text.into(), origins: origins.into() }
+    }
+}
+
+impl From<&str> for Source {
+    fn from(text: &str) -> Self {
+        Source { text: text.into(), origins: Arc::new([]) }
     }
 }
 
@@ -64,6 +85,8 @@ pub struct StanError {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Place {
+    /// The file, if it is not that of the program.
+    file: Option<Arc<str>>,
     line: usize,
     column: usize,
     text: String,
@@ -71,7 +94,8 @@ struct Place {
 }
 
 impl Place {
-    fn of(text: &str, span: Span) -> Self {
+    fn of(source: &Source, span: Span) -> Self {
+        let text = &*source.text;
         let mut from = (span.from as usize).min(text.len());
         while !text.is_char_boundary(from) {
             from -= 1;
@@ -80,8 +104,11 @@ impl Place {
         let end = text[from..].find('\n').map_or(text.len(), |at| from + at);
         let to = (span.to as usize).clamp(from, end);
         let length = text.get(from..to).map_or(1, |part| part.chars().count()).max(1);
+        let line = text[..from].matches('\n').count();
+        let (file, line) = source.origins.get(line).cloned().unwrap_or((None, line + 1));
         Place {
-            line: text[..from].matches('\n').count() + 1,
+            file,
+            line,
             column: text[start..from].chars().count() + 1,
             text: text[start..end].trim_end().replace('\t', " "),
             length,
@@ -100,7 +127,12 @@ impl StanError {
         &self.message
     }
 
-    /// Line of the program, from 1, if the problem has one.
+    /// The file, if the place is in one that the program includes.
+    pub fn file(&self) -> Option<&str> {
+        self.place.as_ref()?.file.as_deref()
+    }
+
+    /// Line of the program or of the file that it includes, from 1, if the problem has one.
     pub fn line(&self) -> Option<usize> {
         self.place.as_ref().map(|place| place.line)
     }
@@ -114,6 +146,9 @@ impl StanError {
 impl fmt::Display for StanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(place) = &self.place else { return f.write_str(&self.message) };
+        if let Some(file) = &place.file {
+            write!(f, "{file}, ")?;
+        }
         writeln!(f, "line {}, column {}: {}", place.line, place.column, self.message)?;
         writeln!(f, "{:>5} | {}", place.line, place.text)?;
         write!(f, "      | {}{}", " ".repeat(place.column - 1), "^".repeat(place.length))
@@ -129,8 +164,8 @@ mod tests {
     #[test]
     fn the_text_is_underlined() {
         let text = "data {\n  int N;\n}\n";
-        let error = Problem::at(Span { from: 9, to: 12 }, "no").in_text(text);
+        let error = Problem::at(Span { from: 9, to: 12 }, "no").in_text(&text.into());
         assert_eq!(error.to_string(), "line 2, column 3: no\n    2 |   int N;\n      |   ^^^");
-        assert_eq!(Problem::at(Span { from: 90, to: 99 }, "no").in_text("é").column(), Some(2));
+        assert_eq!(Problem::at(Span { from: 90, to: 99 }, "no").in_text(&"é".into()).column(), Some(2));
     }
 }

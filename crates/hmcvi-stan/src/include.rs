@@ -1,18 +1,25 @@
 //! Read programs from files, with the files that they include.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::error::StanError;
+use crate::error::{Source, StanError};
 
 /// Files that include each other are told by their depth.
 const DEEPEST: usize = 20;
 
 /// The text of a file, with the text of others in place of its lines `#include`.
-pub(crate) fn read(path: &Path) -> Result<String, StanError> {
+pub(crate) fn read(path: &Path) -> Result<Source, StanError> {
     let text = text_of(path, "the program")?;
-    let mut all = String::with_capacity(text.len());
-    include(path, &text, &mut all, 0)?;
-    Ok(all)
+    let mut all = Joined { text: String::with_capacity(text.len()), origins: Vec::new() };
+    all.include(path, &text, 0)?;
+    Ok(Source::joined(all.text, all.origins))
+}
+
+/// The text so far, with the file and the line that each of its lines comes from; no file is the program itself.
+struct Joined {
+    text: String,
+    origins: Vec<(Option<Arc<str>>, usize)>,
 }
 
 fn text_of(path: &Path, what: &str) -> Result<String, StanError> {
@@ -20,26 +27,30 @@ fn text_of(path: &Path, what: &str) -> Result<String, StanError> {
         .map_err(|e| StanError::of_file(format!("cannot read {what} {}: {e}", path.display())))
 }
 
-fn include(path: &Path, text: &str, all: &mut String, depth: usize) -> Result<(), StanError> {
-    for (i, line) in text.lines().enumerate() {
-        let Some(name) = included(line) else {
-            all.push_str(line);
-            all.push('\n');
-            continue;
-        };
-        let here = format!("line {} of {}", i + 1, path.display());
-        if name.is_empty() {
-            return Err(StanError::of_file(format!("{here}: `#include` needs the name of a file")));
+impl Joined {
+    fn include(&mut self, path: &Path, text: &str, depth: usize) -> Result<(), StanError> {
+        let file: Option<Arc<str>> = (depth > 0).then(|| path.display().to_string().into());
+        for (i, line) in text.lines().enumerate() {
+            let Some(name) = included(line) else {
+                self.text.push_str(line);
+                self.text.push('\n');
+                self.origins.push((file.clone(), i + 1));
+                continue;
+            };
+            let here = format!("line {} of {}", i + 1, path.display());
+            if name.is_empty() {
+                return Err(StanError::of_file(format!("{here}: `#include` needs the name of a file")));
+            }
+            if depth == DEEPEST {
+                let message = format!("{here}: files include each other more than {DEEPEST} times deep");
+                return Err(StanError::of_file(message));
+            }
+            let other: PathBuf = path.parent().unwrap_or(Path::new("")).join(name);
+            let inner = text_of(&other, &format!("what {here} includes,"))?;
+            self.include(&other, &inner, depth + 1)?;
         }
-        if depth == DEEPEST {
-            let message = format!("{here}: files include each other more than {DEEPEST} times deep");
-            return Err(StanError::of_file(message));
-        }
-        let other: PathBuf = path.parent().unwrap_or(Path::new("")).join(name);
-        let inner = text_of(&other, &format!("what {here} includes,"))?;
-        include(&other, &inner, all, depth + 1)?;
+        Ok(())
     }
-    Ok(())
 }
 
 /// The name in a line such as `#include "name.stan"`.
@@ -68,6 +79,18 @@ mod tests {
         write("b.stan", "\n#include <none.stan>");
         let message = Program::open(folder.join("b.stan")).expect_err("no file").message().to_owned();
         assert!(message.contains("line 2 of") && message.contains("none.stan"), "{message}");
+        write("parts/h.stan", "// first\nreal h(real x) {\n  return y;\n}");
+        write(
+            "d.stan",
+            "functions {\n#include parts/h.stan\n}\nparameters { real x; } model { x ~ nomal(0, 1); }",
+        );
+        let error = Program::open(folder.join("d.stan")).expect_err("`y` is not declared");
+        assert_eq!((error.line(), error.column()), (Some(3), Some(10)));
+        assert!(error.file().is_some_and(|file| file.ends_with("h.stan")), "{error}");
+        assert!(error.to_string().contains("h.stan, line 3, column 10:"), "{error}");
+        write("parts/h.stan", "// first\n// second\nreal h(real x) {\n  return x;\n}");
+        let error = Program::open(folder.join("d.stan")).expect_err("there is no `nomal`");
+        assert_eq!((error.file(), error.line()), (None, Some(4)), "{error}");
         write("c.stan", "#include c.stan");
         let message = Program::open(folder.join("c.stan")).expect_err("no end").message().to_owned();
         assert!(message.contains("more than 20 times deep"), "{message}");

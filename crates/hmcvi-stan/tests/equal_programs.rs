@@ -55,6 +55,23 @@ fn programs_that_say_the_same_have_the_same_density() {
              model { profile(\"all\") { int n = 1; while (n <= N) { y[n] ~ normal(x[n], s); n += 1; } } }",
         ),
         (
+            "parameters { matrix[3, 2] A; } model { to_vector(A) ~ normal(0, 1);
+               target += 2 * sum(A * generalized_inverse(A) * A) + sum(generalized_inverse(A') - generalized_inverse(A)'); }",
+            "parameters { matrix[3, 2] A; } model { to_vector(A) ~ normal(0, 1); target += 2 * sum(A); }",
+        ),
+        (
+            "functions { real up_jacobian(real x) { jacobian += x; return exp(x); } }
+             parameters { real x; } transformed parameters { real s = up_jacobian(x); } model { s ~ lognormal(0.3, 2); }",
+            "parameters { real x; } model { target += lognormal_lupdf(exp(x) | 0.3, 2) + x; }",
+        ),
+        (
+            "functions { vector f(real t, vector y, real a) { return -a * y; } }
+             parameters { real<lower=0> a; } model { a ~ exponential(1);
+               target += sum(ode_adjoint_tol_ctl(f, [1, 2]', 0, {1.0, 2.0}, 1e-6, [1e-6, 1e-6]', 1e-6, [1e-6, 1e-6]', 1e-6, 1e-6, 1000, 9, 1, 1, 1, a)[2]); }",
+            "functions { vector f(real t, vector y, real a) { return -a * y; } }
+             parameters { real<lower=0> a; } model { a ~ exponential(1); target += sum(ode_bdf(f, [1, 2]', 0, {1.0, 2.0}, a)[2]); }",
+        ),
+        (
             "functions { real part(array[] real y, int from, int to, real m) { return normal_lpdf(y | m, 1); } }
              data { int N; array[N] real y; } parameters { real m; } model { target += reduce_sum(part, y, 1, m); }",
             "data { int N; array[N] real y; } parameters { real m; } model { target += normal_lpdf(y | m, 1); }",

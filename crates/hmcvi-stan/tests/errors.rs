@@ -29,7 +29,37 @@ fn errors_underline_the_text_and_say_what_to_write() {
         ),
         ("parameters { real x; } model { target += exq(x); }", "{}", "did you mean `exp`", "exq(x)"),
         ("parameters { int k; } model { }", "{}", "sum discrete ones out", "int k"),
-        ("parameters { complex z; } model { }", "{}", "not supported", "complex"),
+        ("parameters { complex z; } model { }", "{}", "cannot be complex", "complex z"),
+        (
+            "parameters { vector[2] v; } model { target += abs(eigenvalues(v * v')[1]); }",
+            "{}",
+            "in generated quantities",
+            "eigenvalues(v * v')",
+        ),
+        (
+            "parameters { complex_vector[2] v; real x; } model { complex z = x; target += z < 1; }",
+            "{}",
+            "cannot be complex",
+            "complex_vector[2] v",
+        ),
+        (
+            "parameters { real x; } model { complex z = x; target += z < 1; }",
+            "{}",
+            "`<` has no meaning for complex and int",
+            "z < 1",
+        ),
+        (
+            "parameters { row_stochastic_matrix[2, 2] p; } model { }",
+            "{}",
+            "array[rows] simplex[columns]",
+            "row_stochastic_matrix",
+        ),
+        (
+            "parameters { real x; } model { target += sum(dae(x, x)); }",
+            "{}",
+            "`dae` is not supported; solve",
+            "dae(x, x)",
+        ),
         ("parameters { tuple(real, int) z; } model { }", "{}", "not supported", "tuple"),
         (
             "parameters { vector[2] v; } model { v[3] ~ normal(0, 1); }",

@@ -55,3 +55,42 @@ fn quantities_of_a_draw_have_stan_s_order_and_values() {
     assert_ne!(all, model.quantities(&row, 7, 4).expect("quantities"));
     assert!(model.quantities(&row[..5], 7, 3).is_err());
 }
+
+#[test]
+fn complex_quantities_have_two_parts_each() {
+    let text = "parameters { real x; } model { x ~ normal(0, 1); }
+        generated quantities {
+          complex z = 2 + 3i * x;
+          complex_matrix[2, 2] m = to_complex([[1, 2], [3, 4]], [[5, 6], [7, 8]]);
+          complex_vector[2] e = eigenvalues([[0, x], [-x, 0]]);
+          array[2] complex a = {z, conj(z)};
+          vector[2] size = abs(e);
+        }";
+    let model = Program::parse(text).and_then(|program| program.model(&Data::new())).expect("a model");
+    let names: Vec<&str> = model.names()[1..].iter().map(String::as_str).collect();
+    assert_eq!(names[..4], ["z[real]", "z[imag]", "m[1,1,real]", "m[1,1,imag]"]);
+    assert_eq!(names[4..6], ["m[2,1,real]", "m[2,1,imag]"]);
+    assert_eq!(names[10..12], ["e[1,real]", "e[1,imag]"]);
+    let all = model.quantities(&[0.5], 1, 0).expect("quantities");
+    // Columns one after the other, the two parts together.
+    assert_eq!(all[1..11], [2.0, 1.5, 1.0, 5.0, 3.0, 7.0, 2.0, 6.0, 4.0, 8.0]);
+    let value = |name: &str| all[model.names().iter().position(|own| own == name).expect("a name")];
+    assert!((value("e[1,imag]") + value("e[2,imag]")).abs() < 1e-15);
+    assert!((value("e[1,imag]").abs() - 0.5).abs() < 1e-15 && value("e[1,real]").abs() < 1e-15);
+    assert_eq!((value("a[2,real]"), value("a[2,imag]")), (2.0, -1.5));
+    assert!((value("size[1]") - 0.5).abs() < 1e-15);
+}
+
+#[test]
+fn the_times_at_which_a_walk_leaves_add_up_to_how_likely_it_is() {
+    let text = "parameters { real x; } model { x ~ normal(0, 1); }
+        generated quantities { array[8000] real f;
+          for (i in 1:8000) f[i] = exp(wiener_lpdf(0.2 + 0.0025 * i | 1.5, 0.2, 0.4, 0.7)); }";
+    let model = Program::parse(text).and_then(|program| program.model(&Data::new())).expect("a model");
+    let all = model.quantities(&[0.0], 1, 0).expect("quantities");
+    // P = (1 - exp(-2 d a b)) / (1 - exp(-2 d a)), by trapezoids over 20 units of time.
+    let (a, b, d) = (1.5, 0.4, 0.7);
+    let likely = (-2.0_f64 * d * a * b).exp_m1() / (-2.0_f64 * d * a).exp_m1();
+    let sum = 0.0025 * all[1..].iter().sum::<f64>();
+    assert!((sum - likely).abs() < 1e-9, "{sum} and {likely}");
+}

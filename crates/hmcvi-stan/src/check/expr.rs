@@ -136,7 +136,8 @@ impl Checker {
             }
             return Ok(ty);
         }
-        if let Some(instead) = higher::refused(name).filter(|_| self.functions.iter().all(|f| f.name != name)) {
+        if let Some(instead) = higher::refused(name).filter(|_| self.functions.iter().all(|f| f.name != name))
+        {
             return Err(Problem::at(span, format!("`{name}` is not supported; {instead}")));
         }
         let types = arguments.iter_mut().map(|e| self.expr(e)).collect::<Result<Vec<_>>>()?;
@@ -173,7 +174,10 @@ impl Checker {
             place => matches!(place, Place::Model | Place::TransformedParameters),
         };
         let own = self.functions.iter().any(|function| function.name == name);
-        if ((name.ends_with("_lp") || name.ends_with("_jacobian")) && own || matches!(name, "target" | "get_lp")) && !adds {
+        if ((name.ends_with("_lp") || name.ends_with("_jacobian")) && own
+            || matches!(name, "target" | "get_lp"))
+            && !adds
+        {
             return Err(Problem::at(
                 span,
                 format!("`{name}` can be called in the model and in functions ending in _lp or _jacobian"),

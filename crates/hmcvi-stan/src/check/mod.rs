@@ -100,7 +100,8 @@ fn only_declared(place: Place, statement: &Stmt) -> Result<()> {
                 return Err(Problem::at(statement.span, message));
             }
             if place == Place::Parameters && declared.ty.is_complex() {
-                let message = format!("`{name}` cannot be complex: parameters are real; declare its two parts");
+                let message =
+                    format!("`{name}` cannot be complex: parameters are real; declare its two parts");
                 return Err(Problem::at(statement.span, message));
             }
             Ok(())
@@ -126,7 +127,10 @@ impl Checker {
         }
         self.slots = 0;
         self.scopes = vec![HashMap::new()];
-        self.place = Place::Function { draws: name.ends_with("_rng"), adds: name.ends_with("_lp") || name.ends_with("_jacobian") };
+        self.place = Place::Function {
+            draws: name.ends_with("_rng"),
+            adds: name.ends_with("_lp") || name.ends_with("_jacobian"),
+        };
         self.result = Some(function.result);
         for (argument, ty) in &function.arguments {
             let slot = self.slot();

@@ -124,10 +124,12 @@ impl Schur {
                 let rest: Complex64 = (i + 1..=k).map(|j| self.t[i * n + j] * x[j]).sum();
                 let gap = self.t[i * n + i] - self.t[k * n + k];
                 // Values that are equal are kept apart by what rounding leaves.
-                let gap = if gap.norm() < f64::EPSILON * size { Complex64::from(f64::EPSILON * size) } else { gap };
+                let gap =
+                    if gap.norm() < f64::EPSILON * size { Complex64::from(f64::EPSILON * size) } else { gap };
                 x[i] = -rest / gap;
             }
-            let own: Vec<Complex64> = (0..n).map(|i| (0..=k).map(|j| self.u[i * n + j] * x[j]).sum()).collect();
+            let own: Vec<Complex64> =
+                (0..n).map(|i| (0..=k).map(|j| self.u[i * n + j] * x[j]).sum()).collect();
             let length = own.iter().map(|z| z.norm_sqr()).sum::<f64>().sqrt();
             (0..n).for_each(|i| all[i * n + k] = own[i] / length);
         }
@@ -156,14 +158,16 @@ mod tests {
     fn matrices_come_back_from_their_eigenvalues_and_vectors() {
         let n = 6;
         let re: Vec<f64> = (0..n * n).map(|i| (1.3 * i as f64).sin()).collect();
-        let im: Vec<f64> = (0..n * n).map(|i| if i % 2 == 0 { (0.7 * i as f64).cos() } else { 0.0 }).collect();
+        let im: Vec<f64> =
+            (0..n * n).map(|i| if i % 2 == 0 { (0.7 * i as f64).cos() } else { 0.0 }).collect();
         for im in [vec![0.0; n * n], im] {
             let found = schur(&re, &im, n).expect("a form");
             let (values, vectors) = (found.values(), found.vectors());
             for i in 0..n {
                 for k in 0..n {
-                    let own: Complex64 =
-                        (0..n).map(|j| Complex64::new(re[i * n + j], im[i * n + j]) * vectors[j * n + k]).sum();
+                    let own: Complex64 = (0..n)
+                        .map(|j| Complex64::new(re[i * n + j], im[i * n + j]) * vectors[j * n + k])
+                        .sum();
                     assert!((own - values[k] * vectors[i * n + k]).norm() < 1e-12, "{i} {k}");
                 }
             }
@@ -176,7 +180,10 @@ mod tests {
         values.sort_by(|a, b| a.im.total_cmp(&b.im));
         assert!((values[0] + Complex64::I).norm() < 1e-14 && (values[1] - Complex64::I).norm() < 1e-14);
         // The companion of x³ = 1 turns in circles.
-        assert_eq!(schur(&[0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0], &[0.0; 9], 3).map(|s| s.values().len()), Some(3));
+        assert_eq!(
+            schur(&[0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0], &[0.0; 9], 3).map(|s| s.values().len()),
+            Some(3)
+        );
         assert!(schur(&[f64::NAN], &[0.0], 1).is_none());
     }
 }

@@ -41,7 +41,10 @@ const REFUSED: [(&str, &str); 2] = [
 ];
 
 pub(crate) fn refused(name: &str) -> Option<&'static str> {
-    REFUSED.iter().find(|(known, _)| name == *known || name == format!("{known}_tol")).map(|(_, instead)| *instead)
+    REFUSED
+        .iter()
+        .find(|(known, _)| name == *known || name == format!("{known}_tol"))
+        .map(|(_, instead)| *instead)
 }
 
 pub(crate) fn is_one(name: &str) -> bool {

@@ -1,8 +1,8 @@
 //! Find functions of the language by their names and the types of their arguments.
 
 pub(crate) mod complex;
-pub(crate) mod density;
 mod decompose;
+pub(crate) mod density;
 mod divide;
 mod eigen;
 pub(crate) mod elementwise;
@@ -18,6 +18,7 @@ pub(crate) mod reduce;
 mod shape;
 mod signature;
 mod solve;
+mod special;
 mod stiff;
 
 use std::collections::{BTreeMap, HashMap};
@@ -56,9 +57,17 @@ static BUILTINS: LazyLock<HashMap<&'static str, Vec<Builtin>>> = LazyLock::new(|
 });
 
 fn entries() -> impl Iterator<Item = &'static Entry> {
-    [matrix::FUNCTIONS, decompose::FUNCTIONS, more::FUNCTIONS, reduce::FUNCTIONS, make::FUNCTIONS, shape::FUNCTIONS, gp::FUNCTIONS]
-        .into_iter()
-        .flatten()
+    [
+        matrix::FUNCTIONS,
+        decompose::FUNCTIONS,
+        more::FUNCTIONS,
+        reduce::FUNCTIONS,
+        make::FUNCTIONS,
+        shape::FUNCTIONS,
+        gp::FUNCTIONS,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// All functions with their signatures, for the document of the language.

@@ -146,7 +146,12 @@ pub(super) fn solve(
         return Err(wrong("times must ascend, from the time of the start on"));
     }
     let state = if old { Ty::REAL.array(1) } else { Ty::VECTOR };
-    let equation = Equation { called, rest: rest.to_vec(), state, is_stiff: name.contains("bdf") || name.contains("adjoint") };
+    let equation = Equation {
+        called,
+        rest: rest.to_vec(),
+        state,
+        is_stiff: name.contains("bdf") || name.contains("adjoint"),
+    };
     let mut y = y0.with(Ty::VECTOR, &[y0.elements()]);
     let mut t = t0.clone();
     let mut all = Vec::with_capacity(times.len());

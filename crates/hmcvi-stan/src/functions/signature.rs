@@ -5,7 +5,7 @@ use crate::types::{Base, Ty};
 /// Types that an argument can have.
 #[derive(Clone, Copy, Debug)]
 struct Pattern {
-    bases: u8,
+    bases: u16,
     /// Dimensions of arrays; any number if nothing is said.
     arrays: Option<u8>,
 }
@@ -39,7 +39,7 @@ const BASES: [(&str, Base); 6] = [
     ("void", Base::Void),
 ];
 
-fn bit(base: Base) -> u8 {
+fn bit(base: Base) -> u16 {
     1 << base as u8
 }
 

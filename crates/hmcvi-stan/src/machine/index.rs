@@ -45,7 +45,9 @@ pub(crate) fn index_type(ty: Ty, keeps: &[bool]) -> Option<Ty> {
         (Base::Matrix, [false, true]) => Base::RowVector,
         (Base::Matrix, [true, false]) => Base::Vector,
         (Base::Matrix, [false, false]) => Base::Real,
-        (Base::ComplexVector | Base::ComplexRow, [false]) | (Base::ComplexMatrix, [false, false]) => Base::Complex,
+        (Base::ComplexVector | Base::ComplexRow, [false]) | (Base::ComplexMatrix, [false, false]) => {
+            Base::Complex
+        }
         (Base::ComplexMatrix, [false, true]) => Base::ComplexRow,
         (Base::ComplexMatrix, [true, false]) => Base::ComplexVector,
         (base, _) => base,

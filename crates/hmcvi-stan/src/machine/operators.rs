@@ -78,7 +78,9 @@ impl Machine<'_> {
             UnaryOp::Plus => Ok(a.clone()),
             UnaryOp::Minus => Ok(self.map_id(NEG, &[a])?.typed(ty)),
             UnaryOp::Not => self.map("logical_negation", &[a]),
-            UnaryOp::Transpose if a.ty.is_complex() => complex::call(self, "transpose", std::slice::from_ref(a)),
+            UnaryOp::Transpose if a.ty.is_complex() => {
+                complex::call(self, "transpose", std::slice::from_ref(a))
+            }
             UnaryOp::Transpose => Ok(matrix::transpose(a)),
         }
     }

@@ -13,7 +13,7 @@ use hmcvi::bayes::{Bound, Data};
 
 use crate::ast::{Blocks, StmtKind};
 use crate::check::check;
-use crate::error::{Problem, StanError};
+use crate::error::{Problem, Source, StanError};
 use crate::machine::Frame;
 use crate::parser::parse;
 
@@ -29,7 +29,7 @@ const OUR_MISTAKE: &str = "this is a mistake of hmcvi-stan, not of the program; 
 /// A program whose names and types are in order.
 #[derive(Clone, Debug)]
 pub struct Program {
-    text: Arc<str>,
+    source: Source,
     blocks: Arc<Blocks>,
 }
 
@@ -64,26 +64,33 @@ impl Program {
     /// # Errors
     /// The first thing that is wrong, with its place.
     pub fn parse(text: &str) -> Result<Self, StanError> {
-        on_stack(|| {
-            let mut blocks = parse(text)?;
+        Self::of(text.into())
+    }
+
+    fn of(source: Source) -> Result<Self, StanError> {
+        let read = on_stack(|| {
+            let mut blocks = parse(&source.text)?;
             check(&mut blocks)?;
-            Ok(Program { text: text.into(), blocks: Arc::new(blocks) })
-        })
-        .map_err(|problem: Problem| problem.in_text(text))
+            Ok(Arc::new(blocks))
+        });
+        match read {
+            Ok(blocks) => Ok(Program { source, blocks }),
+            Err(problem) => Err(Problem::in_text(problem, &source)),
+        }
     }
 
     /// Reads a program from a file. Lines `#include other.stan` are replaced by what is in the other file, whose path
-    /// begins at the folder of this one; lines of errors are those of the whole.
+    /// begins at the folder of this one; errors there name it.
     ///
     /// # Errors
     /// If a file cannot be read, or the first thing that is wrong in the program.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StanError> {
-        Self::parse(&crate::include::read(path.as_ref())?)
+        Self::of(crate::include::read(path.as_ref())?)
     }
 
     /// The text of the program, with those of the files that it includes.
     pub fn text(&self) -> &str {
-        &self.text
+        &self.source.text
     }
 
     /// The model with its data, as Stan has it: `~` drops constants.
@@ -99,7 +106,7 @@ impl Program {
     /// # Errors
     /// If data are missing or do not fit, or the program does what is not supported.
     pub fn model_with(&self, data: &Data, settings: &Settings) -> Result<Model, StanError> {
-        on_stack(|| compile::model(self, data, settings)).map_err(|problem| problem.in_text(&self.text))
+        on_stack(|| compile::model(self, data, settings)).map_err(|problem| problem.in_text(&self.source))
     }
 
     /// Names of the variables that the program reads.
@@ -141,7 +148,7 @@ impl Model {
     /// If there is one, with its place.
     pub fn check_proper(&self) -> Result<(), StanError> {
         match &self.improper {
-            Some(problem) => Err(problem.clone().in_text(&self.program.text)),
+            Some(problem) => Err(problem.clone().in_text(&self.program.source)),
             None => Ok(()),
         }
     }
@@ -158,7 +165,7 @@ impl Model {
     /// If the row has another length, or the program does what it cannot: the error has the place.
     pub fn quantities(&self, row: &[f64], seed: u64, draw: u32) -> Result<Vec<f64>, StanError> {
         on_stack(|| generate::one(self, row, seed, draw))
-            .map_err(|problem| problem.in_text(&self.program.text))
+            .map_err(|problem| problem.in_text(&self.program.source))
     }
 
     /// All quantities of many draws, whose rows come one after the other, on some threads: as
@@ -175,7 +182,7 @@ impl Model {
         goes_on: &(dyn Fn(usize) -> bool + Sync),
     ) -> Result<Option<Quantities>, StanError> {
         generate::all(self, rows, seed, threads, goes_on)
-            .map_err(|problem: Problem| problem.in_text(&self.program.text))
+            .map_err(|problem: Problem| problem.in_text(&self.program.source))
     }
 }
 

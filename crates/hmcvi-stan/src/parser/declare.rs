@@ -45,7 +45,8 @@ impl Parser {
     /// Whether a declaration begins here.
     pub(super) fn is_declaration(&self) -> bool {
         let Token::Name(name) = self.peek() else { return false };
-        let named = TYPES.iter().any(|(known, ..)| known == name) || REFUSED.iter().any(|(known, _)| known == name);
+        let named =
+            TYPES.iter().any(|(known, ..)| known == name) || REFUSED.iter().any(|(known, _)| known == name);
         let next = self.ahead(1);
         let begins = matches!(next, Token::Name(_) | Token::Sign("[" | "<"));
         named && (begins || *next == Token::Sign("(")) || (name == "array" && *next == Token::Sign("["))

@@ -111,7 +111,9 @@ impl Parser {
         for ahead in 0.. {
             match self.ahead(ahead) {
                 Token::Sign("{") => depth += 1,
-                Token::Sign("}") if depth == 1 => return matches!(self.ahead(ahead + 1), Token::Sign("~" | "[" | "'")),
+                Token::Sign("}") if depth == 1 => {
+                    return matches!(self.ahead(ahead + 1), Token::Sign("~" | "[" | "'"));
+                }
                 Token::Sign("}") => depth -= 1,
                 Token::Sign(";") | Token::End => return false,
                 _ => {}

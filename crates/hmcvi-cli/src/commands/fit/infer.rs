@@ -19,9 +19,13 @@ pub(super) fn infer(context: &Context, spec: &FitSpec, subject: &Subject) -> Res
         FitMethod::Nuts => sample(context, spec, subject),
         FitMethod::Hmcvi | FitMethod::Gaussian => fit(context, spec, subject),
     }?;
-    // Only what is written needs them.
+// Only what is written needs them.
     if context.processes.leads() && !context.interrupt.requested() {
-        outcome.finished &= generate(context, spec, subject, &mut outcome.drawn)?;
+        outcome.finished &= generate(context, spec, subject, spec.method, &mut outcome.drawn)?;
+        // The draws of a check have the same columns.
+        let mut checks = Drawn { chains: std::mem::take(&mut outcome.nuts), ..Drawn::default() };
+        outcome.finished &= generate(context, spec, subject, FitMethod::Nuts, &mut checks)?;
+        outcome.nuts = checks.chains;
     }
     Ok(outcome)
 }
@@ -31,6 +35,7 @@ fn generate(
     context: &Context,
     spec: &FitSpec,
     subject: &Subject,
+    method: FitMethod,
     drawn: &mut Drawn,
 ) -> Result<bool, Failure> {
     let watch = Mutex::new(Watch::new(context));
@@ -38,7 +43,7 @@ fn generate(
         // Whoever finds it busy need not wait: another draw is shown.
         watch.try_lock().map_or(true, |mut watch| watch.quantities(done, of))
     };
-    let found = drawn.generate(subject, spec.seed, spec.method, &goes_on);
+    let found = drawn.generate(subject, spec.seed, method, &goes_on);
     if let Ok(watch) = watch.into_inner() {
         watch.finish();
     }

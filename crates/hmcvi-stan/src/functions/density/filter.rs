@@ -8,10 +8,13 @@ use crate::value::Value;
 /// `yₜ ~ N(Fᵀθₜ, V)` with `θₜ ~ N(G θₜ₋₁, W)` and `θ₀ ~ N(m, C)`; columns of `y` are times, and `V` may be given by its
 /// diagonal.
 pub(super) fn observed(machine: &mut Machine<'_>, a: &[Value], keeps: bool) -> Found {
-    let [y, f, g, v, w, m, c] = a else { return Err("`gaussian_dlm_obs` has six arguments besides its value".into()) };
+    let [y, f, g, v, w, m, c] = a else {
+        return Err("`gaussian_dlm_obs` has six arguments besides its value".into());
+    };
     let (rows, times) = y.rows_and_columns();
     let states = g.rows_and_columns().0;
-    let v = if v.ty == Ty::VECTOR { call(machine, "diag_matrix", std::slice::from_ref(v))? } else { v.clone() };
+    let v =
+        if v.ty == Ty::VECTOR { call(machine, "diag_matrix", std::slice::from_ref(v))? } else { v.clone() };
     let sizes = [
         (f, (states, rows)),
         (g, (states, states)),

@@ -91,7 +91,7 @@ pub(super) fn all(
     let failed = failed.into_iter().next().map(|(first, problem)| Failed {
         draws,
         first,
-        error: problem.in_text(&model.program.text),
+        error: problem.in_text(&model.program.source),
     });
     Ok(Some(Quantities { values, failed }))
 }

@@ -1,10 +1,15 @@
 //! Compute with complex numbers: their two parts are computed as real ones, and stand together as the last dimension.
 
-use super::{Found, call as real_call, eigen, result_type as real_type};
+mod formulas;
+mod transforms;
+
+use super::{Found, call as real_call, result_type as real_type};
 use crate::ast::BinaryOp;
 use crate::machine::{Machine, binary_type as real_binary};
 use crate::types::{Base, Ty};
 use crate::value::{Cell, Value};
+use formulas::{asinh, atanh, cos, exp, log, log10, norm, product, sqrt, tanh, times, turned, waves};
+use transforms::{decomposed, fourier};
 
 /// Real and imaginary parts.
 type Pair = (Value, Value);
@@ -60,9 +65,30 @@ const MAKERS: [&str; 12] = [
 
 /// Functions that give the same of both parts.
 const SHAPES: [&str; 24] = [
-    "transpose", "head", "tail", "segment", "reverse", "append_row", "append_col", "append_array", "row", "col", "block",
-    "sub_row", "sub_col", "diagonal", "diag_matrix", "to_vector", "to_row_vector", "to_matrix", "to_array_1d", "sum",
-    "rep_vector", "rep_row_vector", "rep_matrix", "rep_array",
+    "transpose",
+    "head",
+    "tail",
+    "segment",
+    "reverse",
+    "append_row",
+    "append_col",
+    "append_array",
+    "row",
+    "col",
+    "block",
+    "sub_row",
+    "sub_col",
+    "diagonal",
+    "diag_matrix",
+    "to_vector",
+    "to_row_vector",
+    "to_matrix",
+    "to_array_1d",
+    "sum",
+    "rep_vector",
+    "rep_row_vector",
+    "rep_matrix",
+    "rep_array",
 ];
 
 /// Operators by their names as functions.
@@ -270,143 +296,4 @@ pub(crate) fn row(values: &[Value]) -> Found {
     }
     let sizes = [&[values.len()], first.sizes.to_vec().as_slice()].concat();
     Ok(crate::machine::joined(Ty::new(base), &sizes, values))
-}
-
-fn product(m: &mut Machine<'_>, op: BinaryOp, a: &Pair, b: &Pair) -> Result<Pair, String> {
-    let (xx, yy) = (m.binary(op, &a.0, &b.0)?, m.binary(op, &a.1, &b.1)?);
-    let (xy, yx) = (m.binary(op, &a.0, &b.1)?, m.binary(op, &a.1, &b.0)?);
-    Ok((m.sub(&xx, &yy)?, m.add(&xy, &yx)?))
-}
-
-fn times(m: &mut Machine<'_>, a: &Pair, b: &Pair) -> Result<Pair, String> {
-    product(m, BinaryOp::TimesEach, a, b)
-}
-
-fn by_number(m: &mut Machine<'_>, z: &Pair, number: f64) -> Result<Pair, String> {
-    Ok((m.scale(&z.0, number)?, m.scale(&z.1, number)?))
-}
-
-fn norm(m: &mut Machine<'_>, z: &Pair) -> Found {
-    let (x, y) = (m.map("square", &[&z.0])?, m.map("square", &[&z.1])?);
-    m.add(&x, &y)
-}
-
-fn exp(m: &mut Machine<'_>, z: &Pair) -> Result<Pair, String> {
-    let size = m.map("exp", &[&z.0])?;
-    let (c, s) = (m.map("cos", &[&z.1])?, m.map("sin", &[&z.1])?);
-    Ok((m.mul(&size, &c)?, m.mul(&size, &s)?))
-}
-
-fn log(m: &mut Machine<'_>, z: &Pair) -> Result<Pair, String> {
-    let size = m.map("hypot", &[&z.0, &z.1])?;
-    Ok((m.map("log", &[&size])?, m.map("atan2", &[&z.1, &z.0])?))
-}
-
-fn log10(m: &mut Machine<'_>, z: &Pair) -> Result<Pair, String> {
-    let log = log(m, z)?;
-    by_number(m, &log, std::f64::consts::LOG10_E)
-}
-
-fn cos(m: &mut Machine<'_>, z: &Pair) -> Result<Pair, String> {
-    let turned = turn(m, z)?;
-    waves(m, &turned, ["cosh", "cos", "sinh", "sin"])
-}
-
-fn sqrt(m: &mut Machine<'_>, z: &Pair) -> Result<Pair, String> {
-    let size = m.map("hypot", &[&z.0, &z.1])?;
-    let root = m.map("sqrt", &[&size])?;
-    let angle = m.map("atan2", &[&z.1, &z.0])?;
-    let half = m.scale(&angle, 0.5)?;
-    let (c, s) = (m.map("cos", &[&half])?, m.map("sin", &[&half])?);
-    Ok((m.mul(&root, &c)?, m.mul(&root, &s)?))
-}
-
-/// `a(x) b(y) + i c(x) d(y)`
-fn waves(m: &mut Machine<'_>, z: &Pair, [a, b, c, d]: [&str; 4]) -> Result<Pair, String> {
-    let (a, b) = (m.map(a, &[&z.0])?, m.map(b, &[&z.1])?);
-    let (c, d) = (m.map(c, &[&z.0])?, m.map(d, &[&z.1])?);
-    Ok((m.mul(&a, &b)?, m.mul(&c, &d)?))
-}
-
-/// `i z`
-fn turn(m: &mut Machine<'_>, z: &Pair) -> Result<Pair, String> {
-    Ok((m.scale(&z.1, -1.0)?, z.0.clone()))
-}
-
-/// `-i f(i z)`, which makes circular functions of hyperbolic ones.
-fn turned(
-    m: &mut Machine<'_>,
-    z: &Pair,
-    f: fn(&mut Machine<'_>, &Pair) -> Result<Pair, String>,
-) -> Result<Pair, String> {
-    let own = turn(m, z)?;
-    let (x, y) = f(m, &own)?;
-    Ok((y, m.scale(&x, -1.0)?))
-}
-
-fn tanh(m: &mut Machine<'_>, z: &Pair) -> Result<Pair, String> {
-    let above = waves(m, z, ["sinh", "cos", "cosh", "sin"])?;
-    let below = waves(m, z, ["cosh", "cos", "sinh", "sin"])?;
-    let turned = (below.0.clone(), m.scale(&below.1, -1.0)?);
-    let (product, size) = (times(m, &above, &turned)?, norm(m, &below)?);
-    Ok((m.div(&product.0, &size)?, m.div(&product.1, &size)?))
-}
-
-/// `log(z + √(z² + 1))`
-fn asinh(m: &mut Machine<'_>, z: &Pair) -> Result<Pair, String> {
-    let square = times(m, z, z)?;
-    let more = (m.add(&square.0, &Value::num(1.0))?, square.1);
-    let root = sqrt(m, &more)?;
-    let sum = (m.add(&z.0, &root.0)?, m.add(&z.1, &root.1)?);
-    log(m, &sum)
-}
-
-/// `½ (log(1 + z) - log(1 - z))`
-fn atanh(m: &mut Machine<'_>, z: &Pair) -> Result<Pair, String> {
-    let one = Value::num(1.0);
-    let up = (m.add(&z.0, &one)?, z.1.clone());
-    let down = (m.sub(&one, &z.0)?, m.scale(&z.1, -1.0)?);
-    let (up, down) = (log(m, &up)?, log(m, &down)?);
-    let difference = (m.sub(&up.0, &down.0)?, m.sub(&up.1, &down.1)?);
-    by_number(m, &difference, 0.5)
-}
-
-/// Discrete Fourier transforms as products with a matrix of known numbers.
-fn fourier(m: &mut Machine<'_>, name: &str, z: &Pair) -> Result<Value, String> {
-    let inverse = name.starts_with("inv");
-    let (rows, cols) = z.0.rows_and_columns();
-    m.keep(rows.saturating_mul(rows).saturating_add(cols.saturating_mul(cols)))?;
-    let matrix = |n: usize| -> Pair {
-        let sign = if inverse { 1.0 } else { -1.0 };
-        let size = if inverse { 1.0 / n.max(1) as f64 } else { 1.0 };
-        let angle = |at: usize| sign * std::f64::consts::TAU * ((at / n) * (at % n) % n) as f64 / n as f64;
-        let all = |f: fn(f64) -> f64| (0..n * n).map(|at| size * f(angle(at))).collect();
-        (Value::matrix(n, n, all(f64::cos)), Value::matrix(n, n, all(f64::sin)))
-    };
-    let left = product(m, BinaryOp::Mul, &matrix(rows), z)?;
-    let both = if name.ends_with('2') { product(m, BinaryOp::Mul, &left, &matrix(cols))? } else { left };
-    Ok(join(&both))
-}
-
-fn decomposed(name: &str, a: &Value) -> Found {
-    let (x, y) = split(a);
-    let n = crate::machine::square(name, &x)?;
-    let (Some(x), Some(y)) = (x.known(), y.known()) else {
-        return Err(format!(
-            "`{name}` of a parameter is not supported in the model; call it in generated quantities, or \
-             `eigenvalues_sym` for a symmetric matrix"
-        ));
-    };
-    let of_schur = eigen::schur(&x, &y, n).ok_or_else(|| format!("`{name}` found no end; the matrix has no values"))?;
-    let all = match name {
-        "eigenvalues" => of_schur.values(),
-        "eigenvectors" => of_schur.vectors(),
-        "complex_schur_decompose_t" => of_schur.t,
-        _ => of_schur.u,
-    };
-    let numbers = all.iter().flat_map(|z| [z.re, z.im]).collect();
-    Ok(match name {
-        "eigenvalues" => Value::known_of(Ty::new(Base::ComplexVector), &[n, 2], numbers),
-        _ => Value::known_of(Ty::new(Base::ComplexMatrix), &[n, n, 2], numbers),
-    })
 }
