@@ -95,4 +95,5 @@ const COMPLEX: &str = "Operators `+`, `-`, `*`, `/`, `.*`, `./`, `^`, `==`, `!=`
 values around take complex numbers, too; parameters are real. Eigenvalues and Schur forms of any square matrix are
 computed in generated quantities and of data; Fourier transforms everywhere. Columns of draws are `z.1.real` and `z.1.imag`.";
 
-const SIGNATURES: &str = "Results come first. `1` is the type of the first argument with real numbers for integers, `=1` that type itself.";
+const SIGNATURES: &str = "Results come first. `1` is the type of the first argument with real numbers for integers, `=1` that type itself, `=1[]` an array
+of it.";

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crate::types::{Base, Ty};
 
-/// Most dimensions of a value: five of arrays and two of a matrix.
-const MOST: usize = 7;
+/// Most dimensions of a value: five of arrays, two of a matrix, and the parts of complex numbers.
+const MOST: usize = 8;
 
 /// Sizes along each dimension.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -7,8 +7,8 @@ use hmcvi_graph::{Expr, Graph};
 use libm::{erf, erfc, lgamma};
 
 use super::special::{
-    bessel, bessel_falling, bessel_falling_number, first_passage, inv_phi_of, lambert, lambert_lower,
-    log_bessel, log_bessel_number,
+    bessel, bessel_falling, bessel_falling_number, first_passage, inv_phi_of, inv_phi_of_log, lambert,
+    lambert_lower, log_bessel, log_bessel_number,
 };
 
 /// A function of numbers, element by element.
@@ -58,7 +58,7 @@ fn log1m_exp(x: f64) -> f64 {
 }
 
 /// `log(1 - eˣ)` for `x < 0`; each side keeps its derivative finite where the other is chosen.
-fn log1m_exp_of(x: Expr<'_>) -> Expr<'_> {
+pub(super) fn log1m_exp_of(x: Expr<'_>) -> Expr<'_> {
     let small = x.greater(-std::f64::consts::LN_2);
     let near = -small.select(x, -1.0).expm1();
     let far = -small.select(-1.0, x).exp();
@@ -187,6 +187,7 @@ maps! {
     std_normal_log_cdf(x) formula: 0.0, x.log_normal_cdf();
     inv_Phi(x) real: super::known::inv_phi(x), inv_phi_of(x);
     std_normal_qf(x) real: super::known::inv_phi(x), inv_phi_of(x);
+    std_normal_log_qf(x) formula: 0.0, inv_phi_of_log(x);
     inv_erfc(x) real: -super::known::inv_phi(0.5 * x) * std::f64::consts::FRAC_1_SQRT_2, inv_phi_of(x * 0.5) * -std::f64::consts::FRAC_1_SQRT_2;
     lambert_w0(x) formula: 0.0, lambert(x);
     lambert_wm1(x) formula: 0.0, lambert_lower(x);

@@ -5,87 +5,81 @@ use crate::machine::Machine;
 use crate::types::{Base, Ty};
 use crate::value::Value;
 
-pub(super) const FUNCTIONS: &[Entry] =
-    &[
-        ("rep_vector", "vector(real, int)", |m, a| repeat(m, &a[0], Ty::VECTOR, &a[1..])),
-        ("rep_row_vector", "row_vector(real, int)", |m, a| repeat(m, &a[0], Ty::ROW, &a[1..])),
-        ("rep_matrix", "matrix(real, int, int)", |m, a| repeat(m, &a[0], Ty::MATRIX, &a[1..])),
-        ("rep_matrix", "matrix(vector, int)", |m, a| {
-            let (rows, cols) = (a[0].elements(), count(&a[1])?);
-            m.keep(rows.saturating_mul(cols))?;
-            Ok(a[0].pick(Ty::MATRIX, &[rows, cols], (0..rows * cols).map(|at| at / cols)))
-        }),
-        ("rep_matrix", "matrix(row_vector, int)", |m, a| {
-            let (rows, cols) = (count(&a[1])?, a[0].elements());
-            m.keep(rows.saturating_mul(cols))?;
-            Ok(a[0].pick(Ty::MATRIX, &[rows, cols], (0..rows * cols).map(|at| at % cols)))
-        }),
-        ("rep_array", "int[](int, int); int[,](int, int, int); int[,,](int, int, int, int)", rep_array),
-        ("rep_array", "real[](real, int); real[,](real, int, int); real[,,](real, int, int, int)", rep_array),
-        ("rep_array", "vector[](vector, int); vector[,](vector, int, int)", rep_array),
-        ("rep_array", "row_vector[](row_vector, int); row_vector[,](row_vector, int, int)", rep_array),
-        ("rep_array", "matrix[](matrix, int); matrix[,](matrix, int, int)", rep_array),
-        ("rep_array", "int[,](int[], int); real[,](real[], int)", rep_array),
-        ("zeros_vector", "vector(int)", |m, a| repeat(m, &Value::num(0.0), Ty::VECTOR, a)),
-        ("ones_vector", "vector(int)", |m, a| repeat(m, &Value::num(1.0), Ty::VECTOR, a)),
-        ("zeros_row_vector", "row_vector(int)", |m, a| repeat(m, &Value::num(0.0), Ty::ROW, a)),
-        ("ones_row_vector", "row_vector(int)", |m, a| repeat(m, &Value::num(1.0), Ty::ROW, a)),
-        ("zeros_array", "real[](int)", |m, a| repeat(m, &Value::num(0.0), Ty::REAL.array(1), a)),
-        ("ones_array", "real[](int)", |m, a| repeat(m, &Value::num(1.0), Ty::REAL.array(1), a)),
-        ("zeros_int_array", "int[](int)", |m, a| repeat(m, &Value::int(0.0), Ty::INT.array(1), a)),
-        ("ones_int_array", "int[](int)", |m, a| repeat(m, &Value::int(1.0), Ty::INT.array(1), a)),
-        ("identity_matrix", "matrix(int)", |m, a| {
-            let n = count(&a[0])?;
-            m.keep(n.saturating_mul(n))?;
-            Ok(Value::matrix(n, n, (0..n * n).map(|at| f64::from(u8::from(at / n == at % n))).collect()))
-        }),
-        ("linspaced_vector", "vector(int, real, real)", |m, a| linspaced(m, a, Ty::VECTOR)),
-        ("linspaced_row_vector", "row_vector(int, real, real)", |m, a| linspaced(m, a, Ty::ROW)),
-        ("linspaced_array", "real[](int, real, real)", |m, a| linspaced(m, a, Ty::REAL.array(1))),
-        ("linspaced_int_array", "int[](int, int, int)", |m, a| linspaced(m, a, Ty::INT.array(1))),
-        ("one_hot_vector", "vector(int, int)", |m, a| one_hot(m, a, Ty::VECTOR)),
-        ("one_hot_row_vector", "row_vector(int, int)", |m, a| one_hot(m, a, Ty::ROW)),
-        ("one_hot_array", "real[](int, int)", |m, a| one_hot(m, a, Ty::REAL.array(1))),
-        ("one_hot_int_array", "int[](int, int)", |m, a| one_hot(m, a, Ty::INT.array(1))),
-        ("uniform_simplex", "vector(int)", |m, a| {
-            let n = count(&a[0])?;
-            repeat(m, &Value::num(1.0 / n as f64), Ty::VECTOR, a)
-        }),
-        ("pi", "real()", |_, _| Ok(Value::num(std::f64::consts::PI))),
-        ("e", "real()", |_, _| Ok(Value::num(std::f64::consts::E))),
-        ("sqrt2", "real()", |_, _| Ok(Value::num(std::f64::consts::SQRT_2))),
-        ("log2", "real()", |_, _| Ok(Value::num(std::f64::consts::LN_2))),
-        ("log10", "real()", |_, _| Ok(Value::num(std::f64::consts::LN_10))),
-        ("not_a_number", "real()", |_, _| Ok(Value::num(f64::NAN))),
-        ("positive_infinity", "real()", |_, _| Ok(Value::num(f64::INFINITY))),
-        ("negative_infinity", "real()", |_, _| Ok(Value::num(f64::NEG_INFINITY))),
-        ("machine_precision", "real()", |_, _| Ok(Value::num(f64::EPSILON))),
-        ("to_vector", "vector(vector|row_vector|real[]|int[])", |_, a| {
-            Ok(a[0].with(Ty::VECTOR, &[a[0].elements()]))
-        }),
-        ("to_vector", "vector(matrix)", |_, a| Ok(by_columns(&a[0], Ty::VECTOR))),
-        ("to_row_vector", "row_vector(vector|row_vector|real[]|int[])", |_, a| {
-            Ok(a[0].with(Ty::ROW, &[a[0].elements()]))
-        }),
-        ("to_row_vector", "row_vector(matrix)", |_, a| Ok(by_columns(&a[0], Ty::ROW))),
-        ("to_array_1d", "int[](int[]|int[,]|int[,,])", |_, a| {
-            Ok(a[0].with(Ty::INT.array(1), &[a[0].elements()]))
-        }),
-        ("to_array_1d", "real[](matrix)", |_, a| Ok(by_columns(&a[0], Ty::REAL.array(1)))),
-        ("to_array_1d", "real[](vector|row_vector|real[]|real[,]|real[,,])", |_, a| {
-            Ok(a[0].with(Ty::REAL.array(1), &[a[0].elements()]))
-        }),
-        ("to_array_2d", "real[,](matrix)", |_, a| Ok(a[0].with(Ty::REAL.array(2), &a[0].sizes.to_vec()))),
-        ("to_matrix", "matrix(matrix|real[,]|int[,]|row_vector[])", |_, a| {
-            Ok(a[0].with(Ty::MATRIX, &a[0].sizes.to_vec()))
-        }),
-        ("to_matrix", "matrix(vector)", |_, a| Ok(a[0].with(Ty::MATRIX, &[a[0].elements(), 1]))),
-        ("to_matrix", "matrix(row_vector)", |_, a| Ok(a[0].with(Ty::MATRIX, &[1, a[0].elements()]))),
-        ("to_matrix", "matrix(vector|row_vector|matrix|real[], int, int)", |_, a| to_matrix(a, true)),
-        ("to_matrix", "matrix(vector|row_vector|matrix|real[], int, int, int)", |_, a| {
-            to_matrix(a, a[3].number().is_none_or(|x| x != 0.0))
-        }),
-    ];
+pub(super) const FUNCTIONS: &[Entry] = &[
+    ("rep_vector", "vector(real, int)", |m, a| repeat(m, &a[0], Ty::VECTOR, &a[1..])),
+    ("rep_row_vector", "row_vector(real, int)", |m, a| repeat(m, &a[0], Ty::ROW, &a[1..])),
+    ("rep_matrix", "matrix(real, int, int)", |m, a| repeat(m, &a[0], Ty::MATRIX, &a[1..])),
+    ("rep_matrix", "matrix(vector, int)", |m, a| {
+        let (rows, cols) = (a[0].elements(), count(&a[1])?);
+        m.keep(rows.saturating_mul(cols))?;
+        Ok(a[0].pick(Ty::MATRIX, &[rows, cols], (0..rows * cols).map(|at| at / cols)))
+    }),
+    ("rep_matrix", "matrix(row_vector, int)", |m, a| {
+        let (rows, cols) = (count(&a[1])?, a[0].elements());
+        m.keep(rows.saturating_mul(cols))?;
+        Ok(a[0].pick(Ty::MATRIX, &[rows, cols], (0..rows * cols).map(|at| at % cols)))
+    }),
+    ("rep_array", "=1[](any, int); =1[,](any, int, int); =1[,,](any, int, int, int)", rep_array),
+    ("zeros_vector", "vector(int)", |m, a| repeat(m, &Value::num(0.0), Ty::VECTOR, a)),
+    ("ones_vector", "vector(int)", |m, a| repeat(m, &Value::num(1.0), Ty::VECTOR, a)),
+    ("zeros_row_vector", "row_vector(int)", |m, a| repeat(m, &Value::num(0.0), Ty::ROW, a)),
+    ("ones_row_vector", "row_vector(int)", |m, a| repeat(m, &Value::num(1.0), Ty::ROW, a)),
+    ("zeros_array", "real[](int)", |m, a| repeat(m, &Value::num(0.0), Ty::REAL.array(1), a)),
+    ("ones_array", "real[](int)", |m, a| repeat(m, &Value::num(1.0), Ty::REAL.array(1), a)),
+    ("zeros_int_array", "int[](int)", |m, a| repeat(m, &Value::int(0.0), Ty::INT.array(1), a)),
+    ("ones_int_array", "int[](int)", |m, a| repeat(m, &Value::int(1.0), Ty::INT.array(1), a)),
+    ("identity_matrix", "matrix(int)", |m, a| {
+        let n = count(&a[0])?;
+        m.keep(n.saturating_mul(n))?;
+        Ok(Value::matrix(n, n, (0..n * n).map(|at| f64::from(u8::from(at / n == at % n))).collect()))
+    }),
+    ("linspaced_vector", "vector(int, real, real)", |m, a| linspaced(m, a, Ty::VECTOR)),
+    ("linspaced_row_vector", "row_vector(int, real, real)", |m, a| linspaced(m, a, Ty::ROW)),
+    ("linspaced_array", "real[](int, real, real)", |m, a| linspaced(m, a, Ty::REAL.array(1))),
+    ("linspaced_int_array", "int[](int, int, int)", |m, a| linspaced(m, a, Ty::INT.array(1))),
+    ("one_hot_vector", "vector(int, int)", |m, a| one_hot(m, a, Ty::VECTOR)),
+    ("one_hot_row_vector", "row_vector(int, int)", |m, a| one_hot(m, a, Ty::ROW)),
+    ("one_hot_array", "real[](int, int)", |m, a| one_hot(m, a, Ty::REAL.array(1))),
+    ("one_hot_int_array", "int[](int, int)", |m, a| one_hot(m, a, Ty::INT.array(1))),
+    ("uniform_simplex", "vector(int)", |m, a| {
+        let n = count(&a[0])?;
+        repeat(m, &Value::num(1.0 / n as f64), Ty::VECTOR, a)
+    }),
+    ("pi", "real()", |_, _| Ok(Value::num(std::f64::consts::PI))),
+    ("e", "real()", |_, _| Ok(Value::num(std::f64::consts::E))),
+    ("sqrt2", "real()", |_, _| Ok(Value::num(std::f64::consts::SQRT_2))),
+    ("log2", "real()", |_, _| Ok(Value::num(std::f64::consts::LN_2))),
+    ("log10", "real()", |_, _| Ok(Value::num(std::f64::consts::LN_10))),
+    ("not_a_number", "real()", |_, _| Ok(Value::num(f64::NAN))),
+    ("positive_infinity", "real()", |_, _| Ok(Value::num(f64::INFINITY))),
+    ("negative_infinity", "real()", |_, _| Ok(Value::num(f64::NEG_INFINITY))),
+    ("machine_precision", "real()", |_, _| Ok(Value::num(f64::EPSILON))),
+    ("to_vector", "vector(vector|row_vector|real[]|int[])", |_, a| {
+        Ok(a[0].with(Ty::VECTOR, &[a[0].elements()]))
+    }),
+    ("to_vector", "vector(matrix)", |_, a| Ok(by_columns(&a[0], Ty::VECTOR))),
+    ("to_row_vector", "row_vector(vector|row_vector|real[]|int[])", |_, a| {
+        Ok(a[0].with(Ty::ROW, &[a[0].elements()]))
+    }),
+    ("to_row_vector", "row_vector(matrix)", |_, a| Ok(by_columns(&a[0], Ty::ROW))),
+    ("to_array_1d", "int[](int[]|int[,]|int[,,]|int[,,,]|int[,,,,])", |_, a| {
+        Ok(a[0].with(Ty::INT.array(1), &[a[0].elements()]))
+    }),
+    ("to_array_1d", "real[](matrix)", |_, a| Ok(by_columns(&a[0], Ty::REAL.array(1)))),
+    ("to_array_1d", "real[](vector|row_vector|real[]|real[,]|real[,,]|real[,,,]|real[,,,,])", |_, a| {
+        Ok(a[0].with(Ty::REAL.array(1), &[a[0].elements()]))
+    }),
+    ("to_array_2d", "real[,](matrix)", |_, a| Ok(a[0].with(Ty::REAL.array(2), &a[0].sizes.to_vec()))),
+    ("to_matrix", "matrix(matrix|real[,]|int[,]|row_vector[])", |_, a| {
+        Ok(a[0].with(Ty::MATRIX, &a[0].sizes.to_vec()))
+    }),
+    ("to_matrix", "matrix(vector)", |_, a| Ok(a[0].with(Ty::MATRIX, &[a[0].elements(), 1]))),
+    ("to_matrix", "matrix(row_vector)", |_, a| Ok(a[0].with(Ty::MATRIX, &[1, a[0].elements()]))),
+    ("to_matrix", "matrix(vector|row_vector|matrix|real[], int, int)", |_, a| to_matrix(a, true)),
+    ("to_matrix", "matrix(vector|row_vector|matrix|real[], int, int, int)", |_, a| {
+        to_matrix(a, a[3].number().is_none_or(|x| x != 0.0))
+    }),
+];
 
 /// A size that is known.
 pub(super) fn count(value: &Value) -> Result<usize, String> {
@@ -108,6 +102,9 @@ fn repeat(machine: &mut Machine<'_>, value: &Value, ty: Ty, sizes: &[Value]) -> 
 
 fn rep_array(machine: &mut Machine<'_>, a: &[Value]) -> Found {
     let mut sizes = a[1..].iter().map(count).collect::<Result<Vec<usize>, String>>()?;
+    if usize::from(a[0].ty.arrays) + sizes.len() > 5 {
+        return Err("arrays have at most 5 dimensions here".into());
+    }
     let ty = a[0].ty.array(sizes.len() as u8);
     let (own, times) = (a[0].elements(), sizes.iter().fold(1usize, |n, size| n.saturating_mul(*size)));
     machine.keep(own.saturating_mul(times))?;

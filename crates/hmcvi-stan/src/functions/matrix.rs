@@ -51,21 +51,21 @@ pub(super) const FUNCTIONS: &[Entry] = &[
         Ok(whole)
     }),
     ("diagonal", "vector(matrix)", |_, a| Ok(diagonal(&a[0]))),
-    ("columns_dot_product", "row_vector(matrix, matrix)", |m, a| {
+    ("columns_dot_product", "row_vector(matrix, matrix); 1(row_vector, row_vector)", |m, a| {
         let each = m.mul(&a[0], &a[1])?;
-        sum_columns(m, &each)
+        if each.ty == Ty::MATRIX { sum_columns(m, &each) } else { Ok(each) }
     }),
-    ("columns_dot_self", "row_vector(matrix)", |m, a| {
+    ("columns_dot_self", "row_vector(matrix); 1(row_vector)", |m, a| {
         let each = m.mul(&a[0], &a[0])?;
-        sum_columns(m, &each)
+        if each.ty == Ty::MATRIX { sum_columns(m, &each) } else { Ok(each) }
     }),
-    ("rows_dot_product", "vector(matrix, matrix)", |m, a| {
+    ("rows_dot_product", "vector(matrix, matrix); 1(vector, vector)", |m, a| {
         let each = m.mul(&a[0], &a[1])?;
-        Ok(transpose(&sum_columns(m, &transpose(&each))?))
+        sum_rows(m, each)
     }),
-    ("rows_dot_self", "vector(matrix)", |m, a| {
+    ("rows_dot_self", "vector(matrix); 1(vector)", |m, a| {
         let each = m.mul(&a[0], &a[0])?;
-        Ok(transpose(&sum_columns(m, &transpose(&each))?))
+        sum_rows(m, each)
     }),
     ("mdivide_left_tri_low", "2(matrix, vector|matrix)", |m, a| m.solve_lower(&a[0], &a[1], false)),
     ("mdivide_right_tri_low", "1(row_vector|matrix, matrix)", |m, a| {
@@ -146,6 +146,14 @@ pub(crate) fn diagonal(value: &Value) -> Value {
     let (rows, cols) = value.rows_and_columns();
     let n = rows.min(cols);
     value.pick(Ty::VECTOR, &[n], (0..n).map(|i| i * (cols + 1)))
+}
+
+/// Sums of the rows of a matrix; a vector has one number in each.
+fn sum_rows(machine: &mut Machine<'_>, each: Value) -> Found {
+    if each.ty != Ty::MATRIX {
+        return Ok(each);
+    }
+    Ok(transpose(&sum_columns(machine, &transpose(&each))?))
 }
 
 fn lower_triangle(value: &Value) -> Value {

@@ -116,6 +116,9 @@ pub(crate) fn result_type(name: &str, types: &[Ty]) -> Result<Ty, String> {
     if let Some(ty) = random::result_type(name, types)? {
         return Ok(ty);
     }
+    if let Some(ty) = each_type(name, types).or_else(|| operator(name, types).map(|(_, ty)| ty)) {
+        return Ok(ty);
+    }
     if matches!(name, "target" | "get_lp") && types.is_empty() {
         return Ok(Ty::REAL);
     }
@@ -180,7 +183,52 @@ pub(crate) fn call(machine: &mut Machine<'_>, name: &str, arguments: &[Value]) -
     if matches!(name, "target" | "get_lp") {
         return reduce::sum_all(machine);
     }
+    if let Some(ty) = each_type(name, &types) {
+        return each(machine, name, arguments, ty);
+    }
+    if let Some((op, _)) = operator(name, &types) {
+        return machine.binary(op, &arguments[0], &arguments[1]);
+    }
     result_type(name, &types).and_then(|_| Err(format!("`{name}` cannot be computed here")))
+}
+
+/// Functions of numbers that are no formulas, and take containers element by element.
+const EACH: [&str; 5] = ["gamma_p", "gamma_q", "inc_beta", "lmgamma", "owens_t"];
+
+/// The type of such a function for containers.
+fn each_type(name: &str, types: &[Ty]) -> Option<Ty> {
+    if !EACH.contains(&name) || types.iter().any(|ty| ty.base == Base::Void || ty.base == Base::Other) {
+        return None;
+    }
+    let mut containers = types.iter().filter(|ty| !ty.is_scalar());
+    let first = *containers.next()?;
+    let number = BUILTINS.get(name)?.iter().any(|builtin| builtin.signature.arity() == types.len());
+    (number && containers.all(|ty| ty.rank() == first.rank())).then_some(first.real())
+}
+
+fn each(machine: &mut Machine<'_>, name: &str, arguments: &[Value], ty: Ty) -> Found {
+    let longest = arguments.iter().max_by_key(|value| value.elements()).ok_or("arguments are needed")?;
+    let (length, sizes) = (longest.elements(), longest.sizes.to_vec());
+    let mut all = Vec::with_capacity(length);
+    for i in 0..length {
+        let own = |value: &Value| match value.is_scalar() {
+            true => Ok(value.clone()),
+            false if value.elements() == length => {
+                Ok(value.slice(if value.ty.base == Base::Int { Ty::INT } else { Ty::REAL }, &[], i))
+            }
+            false => Err(format!("`{name}` needs equal sizes, not {} and {}", value.sizes, longest.sizes)),
+        };
+        let own = arguments.iter().map(own).collect::<Result<Vec<_>, _>>()?;
+        all.push(call(machine, name, &own)?);
+    }
+    Ok(crate::machine::joined(ty, &sizes, &all))
+}
+
+/// The operator that a name stands for, and what it gives.
+fn operator(name: &str, types: &[Ty]) -> Option<(crate::ast::BinaryOp, Ty)> {
+    let [a, b] = types else { return None };
+    let op = complex::operator(name)?;
+    Some((op, crate::machine::binary_type(op, *a, *b)?))
 }
 
 /// The name of a known function that differs least.

@@ -26,6 +26,12 @@ pub(super) const FUNCTIONS: &[Entry] = &[
         m.reduce(Op::LogSumExp, &a[0])
     }),
     ("log_sum_exp", "real(real, real)", |m, a| m.map("log_sum_exp_of_two", &[&a[0], &a[1]])),
+    ("log_sum_exp", "1(vector|row_vector|matrix|real[], vector|row_vector|matrix|real[]|real)", |m, a| {
+        m.map("log_sum_exp_of_two", &[&a[0], &a[1]])
+    }),
+    ("log_sum_exp", "2(real, vector|row_vector|matrix|real[])", |m, a| {
+        m.map("log_sum_exp_of_two", &[&a[0], &a[1]])
+    }),
     ("max", "int(int[])", |m, a| Ok(extreme(m, "fmax", &a[0])?.typed(Ty::INT))),
     ("max", NUMBERS, |m, a| extreme(m, "fmax", &a[0])),
     ("min", "int(int[])", |m, a| Ok(extreme(m, "fmin", &a[0])?.typed(Ty::INT))),

@@ -20,6 +20,8 @@ enum Gives {
     Same(usize),
     /// That of a part of the first argument.
     Part,
+    /// Arrays of the first argument, with so many dimensions more.
+    Arrays(u8),
 }
 
 /// Types of arguments and of the result.
@@ -93,6 +95,7 @@ impl Signature {
             "=1" => Gives::Same(0),
             "=2" => Gives::Same(1),
             "part" => Gives::Part,
+            arrays if arrays.starts_with("=1[") => Gives::Arrays(arrays.matches(',').count() as u8 + 1),
             other => {
                 let (name, arrays) = match other.split_once('[') {
                     Some((name, rest)) => (name, rest.matches(',').count() as u8 + 1),
@@ -106,6 +109,10 @@ impl Signature {
         Signature { text, arguments, gives }
     }
 
+    pub(super) fn arity(&self) -> usize {
+        self.arguments.len()
+    }
+
     pub(super) fn takes(&self, types: &[Ty]) -> bool {
         self.arguments.len() == types.len()
             && self.arguments.iter().zip(types).all(|(all, ty)| all.iter().any(|pattern| pattern.takes(*ty)))
@@ -116,6 +123,7 @@ impl Signature {
             Gives::Type(ty) => ty,
             Gives::Real(i) => types[i].real(),
             Gives::Same(i) => types[i],
+            Gives::Arrays(more) => types[0].array(more),
             Gives::Part => types[0].part().unwrap_or(Ty::VOID),
         }
     }

@@ -3,6 +3,8 @@
 use hmcvi_graph::{Expr, Graph};
 use libm::lgamma;
 
+use super::elementwise::log1m_exp_of;
+
 /// The quantile function of the standard normal distribution, by Newton's steps on the logarithm of the smaller tail.
 pub(super) fn inv_phi_of(p: Expr<'_>) -> Expr<'_> {
     let upper = p.greater(0.5);
@@ -10,6 +12,25 @@ pub(super) fn inv_phi_of(p: Expr<'_>) -> Expr<'_> {
     let log_tail = tail.log();
     // Tukey's lambda distribution is near.
     let mut x = ((tail.powf(0.135) - (1.0 - tail).powf(0.135)) / 0.1975).stop_gradient();
+    for step in 0..10 {
+        x = x - (x.log_normal_cdf() - log_tail) / x.inverse_mills();
+        if step < 7 {
+            x = x.stop_gradient();
+        }
+    }
+    upper.select(-x, x)
+}
+
+/// The same of the logarithm of a probability, which may be that of an event of any rarity.
+pub(super) fn inv_phi_of_log(log_p: Expr<'_>) -> Expr<'_> {
+    let upper = log_p.greater(-std::f64::consts::LN_2);
+    let log_tail = upper.select(log1m_exp_of(upper.select(log_p, -1.0)), log_p);
+    // Far out, the tail falls as the density does.
+    let rare = log_tail.less(-20.0);
+    let tail = rare.select(-1.0, log_tail).exp();
+    let far = -(rare.select(log_tail, -20.0) * -2.0).sqrt();
+    let near = (tail.powf(0.135) - (1.0 - tail).powf(0.135)) / 0.1975;
+    let mut x = rare.select(far, near).stop_gradient();
     for step in 0..10 {
         x = x - (x.log_normal_cdf() - log_tail) / x.inverse_mills();
         if step < 7 {

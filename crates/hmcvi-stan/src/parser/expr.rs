@@ -227,6 +227,10 @@ impl Parser {
             if !separated {
                 self.expect(",")?;
             }
+            // `std_normal_lpdf(x | )` has no more.
+            if all.len() == 1 && self.is(")") && matches!(self.tokens[self.at - 1].token, Token::Sign("|")) {
+                break;
+            }
             all.push(self.expression()?);
         }
         self.expect(")")?;

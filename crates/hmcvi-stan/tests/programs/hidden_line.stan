@@ -2,7 +2,7 @@
 data { int T; matrix[2, T] y; matrix[2, 2] G; matrix[2, 2] F; }
 parameters { vector<lower=0>[2] v; cov_matrix[2] W; vector[2] m; }
 model {
-  v ~ lognormal(0, 1);
+  v ~ gamma(2, 1);
   W ~ wishart(4, identity_matrix(2));
   m ~ normal(0, 1);
   y ~ gaussian_dlm_obs(F, G, v, W, m, identity_matrix(2));

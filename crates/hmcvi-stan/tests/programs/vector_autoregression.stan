@@ -20,8 +20,10 @@ parameters { array[p] matrix[m, m] A; cov_matrix[m] S; }
 transformed parameters {
   array[p] matrix[m, m] phi = turned(A);
   matrix[m * p, m * p] whole;
-  for (i in 1:p) for (j in 1:p)
-    whole[((i - 1) * m + 1) : (i * m), ((j - 1) * m + 1) : (j * m)] = i <= j ? phi[j - i + 1] : phi[i - j + 1]';
+  for (i in 1:p) for (j in 1:p) {
+    if (i <= j) whole[((i - 1) * m + 1) : (i * m), ((j - 1) * m + 1) : (j * m)] = phi[j - i + 1];
+    else whole[((i - 1) * m + 1) : (i * m), ((j - 1) * m + 1) : (j * m)] = phi[i - j + 1]';
+  }
 }
 model {
   array[T - p] vector[m] mu;

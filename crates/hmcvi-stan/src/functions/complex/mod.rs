@@ -102,6 +102,11 @@ const OPERATORS: [(&str, BinaryOp); 7] = [
     ("pow", BinaryOp::Pow),
 ];
 
+/// The operator that a name stands for.
+pub(super) fn operator(name: &str) -> Option<BinaryOp> {
+    OPERATORS.iter().find(|(known, _)| *known == name).map(|(_, op)| *op)
+}
+
 /// Names of functions of complex numbers, for the document of the language.
 pub(crate) fn names() -> Vec<&'static str> {
     let mut all: Vec<&str> = FUNCTIONS.iter().map(|(name, _)| *name).chain(MAKERS).collect();
@@ -145,9 +150,8 @@ pub(super) fn result_type(name: &str, types: &[Ty]) -> Option<Ty> {
             Gives::Part(_) => Some(types[0].parts()),
         },
         _ => {
-            let (_, op) = OPERATORS.iter().find(|(known, _)| *known == name)?;
             let [a, b] = types else { return None };
-            binary_type(*op, *a, *b)
+            binary_type(operator(name)?, *a, *b)
         }
     }
 }
@@ -187,9 +191,9 @@ pub(crate) fn call(m: &mut Machine<'_>, name: &str, a: &[Value]) -> Found {
             (Some(Gives::Each(f)), [z]) => Ok(join(&f(m, &split(z))?)),
             (Some(Gives::Part(f)), [z]) => f(m, &split(z)),
             (_, [x, y]) => {
-                let known = OPERATORS.iter().find(|(known, _)| *known == name);
-                let (_, op) = known.ok_or_else(|| format!("`{name}` has no meaning for complex numbers"))?;
-                binary(m, *op, x, y)
+                let op =
+                    operator(name).ok_or_else(|| format!("`{name}` has no meaning for complex numbers"))?;
+                binary(m, op, x, y)
             }
             _ => Err(format!("`{name}` has no meaning for complex numbers")),
         },

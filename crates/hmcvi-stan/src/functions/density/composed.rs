@@ -41,8 +41,8 @@ pub(super) const COMPOSED: [Composed; 15] = [
         let all = [a[0].clone(), a[1].clone(), a[2].clone(), scale];
         ask(m, "multi_student_t", &all, Part::Density { constants: keeps })
     }),
-    composed("wishart_cholesky", 2, false, |m, a, keeps| of_factor(m, "wishart", a, keeps)),
-    composed("inv_wishart_cholesky", 2, false, |m, a, keeps| of_factor(m, "inv_wishart", a, keeps)),
+    composed("wishart_cholesky", 2, false, |m, a, keeps| of_factor(m, false, a, keeps)),
+    composed("inv_wishart_cholesky", 2, false, |m, a, keeps| of_factor(m, true, a, keeps)),
     composed("gaussian_dlm_obs", 6, false, filter::observed),
     composed("wiener", 4, false, |m, a, _| {
         let vectors: Vec<Value> =
@@ -74,18 +74,31 @@ fn total(machine: &mut Machine<'_>, summands: &[Value], keeps: bool) -> Found {
     Ok(sum)
 }
 
-/// The density of a factor `L` whose product `LLᵀ` has a Wishart distribution: `2ᵏ Π Lᵢᵢ^(k - i + 1)` times that of the
-/// product. The scale is given by its factor, too.
-fn of_factor(machine: &mut Machine<'_>, name: &str, a: &[Value], keeps: bool) -> Found {
-    let product = matrix::times(machine, &a[0], &matrix::transpose(&a[0]))?;
-    let scale = matrix::times(machine, &a[2], &matrix::transpose(&a[2]))?;
-    let density = ask(machine, name, &[product, a[1].clone(), scale], Part::Density { constants: keeps })?;
-    let logs = machine.map("log", &[&matrix::diagonal(&a[0])])?;
-    let k = logs.elements();
-    let powers = Value::vector((0..k).map(|i| (k - i) as f64).collect());
-    let stretch = machine.mul(&logs, &powers)?;
-    let constant = Value::num(k as f64 * std::f64::consts::LN_2);
-    total(machine, &[density, stretch, constant], keeps)
+/// The density of a factor `L` whose product `LLᵀ` has a Wishart distribution, or the inverse one; the scale `LₛLₛᵀ` is
+/// given by its factor, too: `-½ |Lₛ⁻¹L|² + Σ (ν - i) log Lᵢᵢ - ν Σ log Lₛᵢᵢ` and what depends on `ν` alone.
+fn of_factor(machine: &mut Machine<'_>, inverse: bool, a: &[Value], keeps: bool) -> Found {
+    let [l, nu, scale] = a else { return Err("a factor, degrees of freedom and a scale are needed".into()) };
+    let k = l.rows_and_columns().0;
+    let ratio =
+        if inverse { machine.solve_lower(l, scale, false)? } else { machine.solve_lower(scale, l, false)? };
+    let square = machine.map("square", &[&ratio])?;
+    let fit = machine.sum(&square)?;
+    let fit = machine.scale(&fit, -0.5)?;
+    let powers = (1..=k).map(|i| i as f64 * if inverse { 1.0 } else { -1.0 }).collect();
+    let powers = machine.add(&Value::vector(powers), nu)?;
+    let logs = machine.map("log", &[&matrix::diagonal(l)])?;
+    let own = reduce::dot(machine, &powers, &logs)?;
+    let logs = machine.map("log", &[&matrix::diagonal(scale)])?;
+    let given = machine.sum(&logs)?;
+    let given = machine.mul(&given, nu)?;
+    let difference = if inverse { machine.sub(&given, &own)? } else { machine.sub(&own, &given)? };
+    let main = machine.add(&fit, &difference)?;
+    let half = machine.scale(nu, 0.5)?;
+    let log_gamma = call(machine, "lmgamma", &[Value::int(k as f64), half.clone()])?;
+    let twos = machine.sub(&Value::num(1.0), &half)?;
+    let twos = machine.scale(&twos, k as f64 * std::f64::consts::LN_2)?;
+    let rest = machine.sub(&twos, &log_gamma)?;
+    total(machine, &[main, rest], keeps)
 }
 
 /// `κ cos(y - μ) - log I₀(κ) - log 2π`

@@ -26,6 +26,8 @@ pub(super) const TOGETHER: &[(&str, usize, Ty)] = &[
     ("hmm_latent", 3, Ty::INT.array(1)),
     ("lkj_corr", 2, Ty::MATRIX),
     ("lkj_corr_cholesky", 2, Ty::MATRIX),
+    ("wishart_cholesky", 2, Ty::MATRIX),
+    ("inv_wishart_cholesky", 2, Ty::MATRIX),
     ("wishart", 2, Ty::MATRIX),
     ("inv_wishart", 2, Ty::MATRIX),
 ];
@@ -81,7 +83,7 @@ pub(super) fn draw(random: &mut RandomSource, base: &str, arguments: &[Value]) -
         "hmm_latent" => hidden(random, base, arguments, &all),
         "dirichlet" => Ok(Value::vector(dirichlet(random, base, first)?)),
         "lkj_corr" | "lkj_corr_cholesky" => lkj(random, base, first[0], all[1][0]),
-        "wishart" | "inv_wishart" => wishart(random, base, first[0], &arguments[1], &all[1]),
+        _ if base.contains("wishart") => wishart(random, base, first[0], &arguments[1], &all[1]),
         _ => vectors(random, base, arguments, &all),
     }
 }
@@ -283,9 +285,13 @@ fn wishart(random: &mut RandomSource, base: &str, degrees: f64, scale: &Value, m
         a[i * n + i] = (2.0 * random.gamma((degrees - i as f64) / 2.0)).sqrt();
     }
     let transpose = |x: &[f64]| -> Vec<f64> { (0..n * n).map(|at| x[at % n * n + at / n]).collect() };
-    let half = match base {
-        "wishart" => known::product(&l, &a, [n, n, n]),
-        _ => transpose(&known::solve_lower(&a, &transpose(&l), n, n, false)),
+    let half = match base.starts_with("wishart") {
+        true => known::product(&l, &a, [n, n, n]),
+        false => transpose(&known::solve_lower(&a, &transpose(&l), n, n, false)),
     };
-    Ok(Value::matrix(n, n, known::product(&half, &transpose(&half), [n, n, n])))
+    let whole = known::product(&half, &transpose(&half), [n, n, n]);
+    match base.ends_with("_cholesky") {
+        true => Ok(Value::matrix(n, n, factor("wishart", &whole, n)?)),
+        false => Ok(Value::matrix(n, n, whole)),
+    }
 }
