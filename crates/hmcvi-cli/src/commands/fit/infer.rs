@@ -19,7 +19,7 @@ pub(super) fn infer(context: &Context, spec: &FitSpec, subject: &Subject) -> Res
         FitMethod::Nuts => sample(context, spec, subject),
         FitMethod::Hmcvi | FitMethod::Gaussian => fit(context, spec, subject),
     }?;
-// Only what is written needs them.
+    // Only what is written needs them.
     if context.processes.leads() && !context.interrupt.requested() {
         outcome.finished &= generate(context, spec, subject, spec.method, &mut outcome.drawn)?;
         // The draws of a check have the same columns.
