@@ -7,7 +7,7 @@ use crate::error::ShapeError;
 use crate::expr::Expr;
 use crate::graph::{Graph, Node, NodeId};
 use crate::op::{Binary, Op, Transpose, Unary};
-use crate::repeat::{self, Wanted};
+use crate::repeat_grad::{self, Wanted};
 use crate::rowwise::RowOp;
 use crate::shape::{Rows, Shape};
 
@@ -68,7 +68,7 @@ impl Graph {
                 };
                 if wanted.end.is_some() || !wanted.results.is_empty() {
                     let is_wanted = |id: NodeId| id >= first && id <= y.id && reaches[(id - first) as usize];
-                    for (arg, part) in repeat::pull_back(node, wanted, &is_wanted) {
+                    for (arg, part) in repeat_grad::pull_back(node, wanted, &is_wanted) {
                         if is_wanted(arg) {
                             adjoints.entry(arg).and_modify(|sum| *sum = *sum + part).or_insert(part);
                         }

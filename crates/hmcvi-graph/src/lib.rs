@@ -76,6 +76,7 @@ pub mod random;
 mod ranks;
 mod real;
 mod repeat;
+mod repeat_grad;
 mod rowwise;
 mod safetensors;
 mod shape;

@@ -15,6 +15,7 @@ mod group;
 mod listing;
 mod loops;
 mod order;
+mod parts;
 mod program;
 mod stages;
 mod sums_last;
