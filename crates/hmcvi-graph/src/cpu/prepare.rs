@@ -135,7 +135,7 @@ fn prepare_stage(
             // Two threads have two shards, unless there are hardly any rows. Sums of loops are added up in every step.
             let is_shared = options.threads > 2 || options.split == Split::Rows;
             let together = (is_shared && rows.loops.is_empty())
-                .then(|| Box::new(Together::new(plan, rows, options.threads, codes_of)));
+                .then(|| Box::new(Together::new(plan, rows, options, codes_of)));
             Prepared::Rows { codes: codes_of(rows), packs, once, packed, packed_len, together }
         }
     }

@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::code::block_rows;
 use super::matmul::{Accumulate, SumTerm};
 use super::memory::Frame;
-use super::options::{Cut, Split};
+use super::options::{CpuOptions, Cut, Split, shards};
 use super::pool::Part;
 use super::prepare::Codes;
 use super::steps::{Engine, Worker};
@@ -81,8 +81,10 @@ const INSTRUCTION: usize = 16;
 const PIECE_ROWS: usize = 3;
 /// Multiply-adds that threads which share rows have to save to be worth waiting for each other.
 const WORTH: usize = 500_000;
-/// Pieces of the sums for each thread: enough to divide them evenly.
-const SUM_PIECES: usize = 4;
+/// Pieces of the sums for each thread: enough to divide them evenly, and few because each reads all of one operand.
+const SUM_PIECES: usize = 3;
+/// Multiply-adds that take as long as reading a value from another core's cache.
+const FAR_VALUE: usize = 48;
 /// Rows and columns of a target in a piece are multiples of these, to be whole blocks of the kernels.
 const PIECE_OF_ROWS: usize = 48;
 const PIECE_OF_COLS: usize = 32;
@@ -91,7 +93,7 @@ impl Together {
     pub(super) fn new(
         plan: &Plan,
         stage: &RowStage,
-        threads: usize,
+        options: &CpuOptions,
         codes: impl Fn(&RowStage) -> Vec<Codes>,
     ) -> Self {
         let SumsLast { stage, sums } = SumsLast::new(stage);
@@ -99,10 +101,11 @@ impl Together {
         let of_sums: Vec<usize> =
             sums.iter().map(|(target, steps)| work_of_sums(plan.targets[*target].cols, steps)).collect();
         let sum_work: usize = of_sums.iter().sum();
+        let all_parts = (SUM_PIECES * options.threads).div_ceil(shards(options.rows, options));
         let mut pieces = Vec::new();
         for (sum, (target, _)) in sums.iter().enumerate() {
             let (rows, cols) = (plan.targets[*target].rows, plan.targets[*target].cols);
-            let parts = (of_sums[sum] * SUM_PIECES * threads).div_ceil(sum_work.max(1)).max(1);
+            let parts = (of_sums[sum] * all_parts).div_ceil(sum_work.max(1)).max(1);
             if cols >= rows {
                 let each = cols.div_ceil(parts).next_multiple_of(PIECE_OF_COLS);
                 let ends = (0..cols).step_by(each).map(|from| from..(from + each).min(cols));
@@ -157,7 +160,7 @@ fn work_of_row(stage: &RowStage, step: &Step) -> usize {
 fn work_of_sums(cols: usize, steps: &[Step]) -> usize {
     let work = |step: &Step| match step {
         Step::Accumulate { into, terms, .. } => into.rows * cols * terms.len(),
-        Step::Group(group) => cols * INSTRUCTION * group.sinks.len(),
+        Step::Group(group) => cols * FAR_VALUE * group.sinks.len(),
         _ => 0,
     };
     steps.iter().map(work).sum()

@@ -142,7 +142,7 @@ fn lives<'s>(
 /// Sizes are rounded to this, so that buffers begin at whole vectors and cache lines.
 const ALIGN: usize = 16;
 
-/// First fit in the order of the first writes.
+/// The smallest gap that fits, in the order of the first writes.
 fn allocate(lives: &[Life]) -> (Vec<usize>, usize) {
     let mut order: Vec<usize> = (0..lives.len()).filter(|&i| lives[i].first != usize::MAX).collect();
     order.sort_by_key(|&i| lives[i].first);
@@ -210,7 +210,8 @@ impl Places {
     }
 
     fn take(&mut self, size: usize, until: usize) -> usize {
-        let gap = self.free.iter().find(|(_, len)| **len >= size).map(|(offset, len)| (*offset, *len));
+        let fits = self.free.iter().filter(|(_, len)| **len >= size);
+        let gap = fits.min_by_key(|(_, len)| **len).map(|(offset, len)| (*offset, *len));
         // A gap at the end may grow.
         let last = self.free.last_key_value().map(|(offset, len)| (*offset, *len));
         let (offset, len) = gap.or(last.filter(|(at, len)| at + len == self.end)).unwrap_or((self.end, 0));

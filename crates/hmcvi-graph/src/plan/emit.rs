@@ -139,7 +139,7 @@ impl<'a> Emitter<'a> {
         let used = others.flat_map(|(node, _)| node.args.iter().copied()).chain(roots);
         let kept = used.filter(is_member).collect();
         let (sums, copied) = (HashSet::new(), HashSet::new());
-        let stage = Members { nodes: &analysis.nodes, members, sums, kept, copied };
+        let stage = Members { nodes: &analysis.nodes, members, sums, kept, after: &analysis.after, copied };
         let steps = self.steps(&stage, &[], &[]);
         waves(steps, Vec::new())
     }
@@ -171,6 +171,7 @@ impl<'a> Emitter<'a> {
             copied: finals.iter().map(|(id, _)| *id).filter(|id| is_member(*id)).collect(),
             members,
             kept,
+            after: &analysis.after,
         };
         let mut steps = self.steps(&stage, &finals, &[]);
         let copies = self.defer_updates(&mut steps);

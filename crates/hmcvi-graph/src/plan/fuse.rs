@@ -14,8 +14,8 @@ use crate::op::Op;
 use crate::shape::Shape;
 
 /// Computing up to this many cheap operations again costs less than a pass through memory.
-const CHEAP: usize = 8;
-const EXPENSIVE: usize = 100;
+pub(super) const CHEAP: usize = 8;
+pub(super) const EXPENSIVE: usize = 100;
 /// Groups that are told apart: it matters only whether a value is needed in more than one. Long recurrences have
 /// thousands.
 const MANY: usize = 2;
@@ -52,6 +52,8 @@ pub(super) struct Members<'a> {
     pub(super) sums: HashSet<NodeId>,
     /// Values that must be in memory: operands of sums of products, values that other stages read.
     pub(super) kept: HashSet<NodeId>,
+    /// Values that wait for others though they need them not.
+    pub(super) after: &'a HashMap<NodeId, NodeId>,
     /// Values that are copied out at the end.
     pub(super) copied: HashSet<NodeId>,
 }
@@ -141,7 +143,8 @@ impl Times {
         let (mut slot, mut phase) = (HashMap::new(), HashMap::new());
         for &id in &stage.members {
             if stage.is_element(id) {
-                let ready = stage.args(id).iter().filter_map(|a| phase.get(a)).max();
+                let waits_for = stage.args(id).iter().chain(stage.after.get(&id));
+                let ready = waits_for.filter_map(|a| phase.get(a)).max();
                 phase.insert(id, ready.copied().unwrap_or(0));
             } else {
                 let next = slot.len() + 1;
@@ -277,7 +280,7 @@ impl Demand {
     }
 }
 
-fn is_expensive(op: &Op) -> bool {
+pub(super) fn is_expensive(op: &Op) -> bool {
     match op {
         Op::Unary(f) => f.is_expensive(),
         Op::Binary(f) => f.is_expensive(),

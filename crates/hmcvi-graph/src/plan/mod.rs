@@ -5,6 +5,7 @@
 //! run together, [`emit`] (and [`blocks`], for blocks of columns) writes the steps of a stage, and [`buffers`] gives
 //! every kept value its place.
 
+mod again;
 mod blocks;
 mod buffers;
 mod constants;
@@ -40,7 +41,8 @@ use crate::shape::{Rows, Shape};
 /// What a plan is for.
 #[derive(Clone, Copy, PartialEq)]
 enum For {
-    /// Few threads with caches: wide values are not kept, and what depends on constants alone is computed once.
+    /// Few threads with caches: wide values are not kept, cheap ones not for long, and what depends on constants alone is
+    /// computed once.
     Processor,
     /// The same with all loops written out.
     ProcessorUnrolled,
@@ -65,6 +67,9 @@ pub(crate) struct Plan {
     pub(crate) data: Vec<Gathered>,
     pub(crate) indices: Vec<Arc<str>>,
     pub(crate) outputs: Vec<Named>,
+    /// Whether no value is computed again to save memory, so that the plan suits other devices, too.
+    #[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "there is no other device"))]
+    pub(crate) is_for_all: bool,
     /// Whether a run changes parameters.
     pub(crate) updates: bool,
     pub(crate) targets: Vec<Target>,

@@ -99,6 +99,7 @@ impl<'a> Emitter<'a> {
                 nodes: &analysis.nodes,
                 sums: HashSet::new(),
                 kept: kept.iter().copied().filter(here).collect(),
+                after: &analysis.after,
                 copied: finals.iter().map(|(id, _)| *id).filter(|id| needed.contains(id)).collect(),
                 members: members.iter().copied().filter(here).collect(),
             };

@@ -124,7 +124,8 @@ type Described = (Vec<Node>, Vec<Arc<[f64]>>, Vec<Root>);
 impl Program {
     /// The plan for a GPU.
     pub(crate) fn for_gpu(&self) -> Arc<Plan> {
-        let is_same = self.plan.once.is_empty()
+        let is_same = self.plan.is_for_all
+            && self.plan.once.is_empty()
             && !self.plan.steps().any(|s| matches!(s, Step::Wide(_)))
             && !self.plan.has_loops();
         if is_same {

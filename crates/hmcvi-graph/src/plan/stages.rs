@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::buffers;
 use super::emit::{self, Emitter};
 use super::loops::{self, Loops};
-use super::{For, Named, Plan, Root, RowStage, Stage, Target, constants, unroll, wide};
+use super::{For, Named, Plan, Root, RowStage, Stage, Target, again, constants, unroll, wide};
 use crate::graph::{Node, NodeId};
 use crate::op::{Binary, Op, Unary};
 use crate::shape::Shape;
@@ -42,6 +42,8 @@ pub(super) struct Analysis {
     pub(super) targets: Vec<(NodeId, Vec<Summand>)>,
     /// Nodes that exist only as summands of a target.
     pub(super) merged: Vec<bool>,
+    /// Values that are to be computed after others, though they do not depend on them.
+    pub(super) after: HashMap<NodeId, NodeId>,
     /// Level of the last fixed stage, which comes after all row stages: its updates must not be
     /// seen by any of them.
     pub(super) last: usize,
@@ -86,7 +88,10 @@ pub(super) fn plan(nodes: &[Node], constants: &[Arc<[f64]>], roots: &[Root], tar
     if is_once && Loops::of(&nodes).is_empty() {
         (nodes, roots) = wide::gather(nodes, roots);
     }
-    let analysis = analyse(nodes, &roots, is_once);
+    let mut analysis = analyse(nodes, &roots, is_once);
+    if is_once && analysis.loops.is_empty() {
+        again::recompute(&mut analysis);
+    }
     let mut emitter = Emitter::new(&analysis, &roots);
     let once = emitter.constant_stage();
     let last = analysis.last;
@@ -107,6 +112,7 @@ pub(super) fn plan(nodes: &[Node], constants: &[Arc<[f64]>], roots: &[Root], tar
     let emit::Leaves { inputs, parameters, data, indices, outputs } = emitter.leaves;
     Plan {
         updates: roots.iter().any(|root| matches!(root, Root::Update { .. })),
+        is_for_all: analysis.after.is_empty(),
         nodes: analysis.nodes,
         constants,
         inputs,
@@ -241,7 +247,8 @@ fn analyse(nodes: Vec<Node>, roots: &[Root], is_once: bool) -> Analysis {
     });
     let last = ends.chain(level.iter().copied()).max().unwrap_or(0);
     let constant = if is_once { constants::computed(&nodes) } else { vec![false; nodes.len()] };
-    let mut analysis = Analysis { nodes, loops, level, constant, target, targets, merged, last };
+    let after = HashMap::new();
+    let mut analysis = Analysis { nodes, loops, level, constant, target, targets, merged, after, last };
     analysis.postpone();
     analysis
 }

@@ -23,6 +23,9 @@ unsafe fn store<T: Real, S: Simd>(to: *mut T, value: T::Vector<S>) {
     unsafe { to.cast::<T::Vector<S>>().write_unaligned(value) }
 }
 
+/// Bytes of a cache line.
+pub(super) const LINE: usize = 64;
+
 /// Asks for `lines` cache lines from an address on, before they are needed.
 #[inline(always)]
 pub(super) fn prefetch<T>(from: *const T, lines: usize) {
@@ -30,10 +33,23 @@ pub(super) fn prefetch<T>(from: *const T, lines: usize) {
     for line in 0..lines {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: a prefetch of any address is harmless.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast::<i8>().wrapping_add(64 * line)) };
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast::<i8>().wrapping_add(LINE * line)) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (from, lines);
+}
+
+/// Asks for some cache lines in order to write to them: other cores, which have read them, give them up meanwhile.
+#[inline(always)]
+pub(super) fn prefetch_to_write<T>(to: *mut T, lines: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for line in 0..lines {
+        let at = to.cast::<u8>().wrapping_add(LINE * line);
+        // SAFETY: a prefetch of any address is harmless, and does nothing where it is not known.
+        unsafe { std::arch::asm!("prefetchw [{}]", in(reg) at, options(nostack, preserves_flags)) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (to, lines);
 }
 
 /// A block of results: `M` rows of at most `N` vectors.

@@ -11,6 +11,7 @@ mod sums;
 
 use pulp::{Simd, WithSimd};
 
+use self::block::{LINE, prefetch, prefetch_to_write};
 pub(super) use self::product::Product;
 pub(super) use self::sums::{Accumulate, SCRATCH, SumTerm};
 use crate::real::Real;
@@ -46,21 +47,51 @@ pub(super) unsafe fn pack<T: Real>(
     while col < to.min(cols) {
         let width = panel_width(lanes, cols, col);
         let real = width.min(cols - col);
-        for p in 0..depth {
-            // SAFETY: p < depth and col + j < cols stay in the operand; earlier panels together
-            // take depth·col values of `packed`.
-            unsafe {
-                let row = packed.add(depth * col + p * width);
-                let from = source.add(p * stride.0 + col * stride.1);
-                for j in 0..real {
-                    *row.add(j) = *from.add(j * stride.1);
-                }
-                for j in real..width {
-                    *row.add(j) = T::default();
-                }
-            }
+        // SAFETY: col + real <= cols stay in the operand; earlier panels together take depth·col values of `packed`.
+        unsafe {
+            let (from, to) = (source.add(col * stride.1), packed.add(depth * col));
+            pack_panel(from, stride, depth, (real, width), to);
         }
         col += width;
+    }
+}
+
+/// Rows that are packed together: where columns lie in memory without gaps, a cache line of each. The next are asked for.
+const ROWS: usize = 16;
+
+/// Packs a panel of which `real` columns exist.
+///
+/// # Safety
+/// As for [`pack`].
+unsafe fn pack_panel<T: Real>(
+    from: *const T,
+    stride: (usize, usize),
+    depth: usize,
+    (real, width): (usize, usize),
+    to: *mut T,
+) {
+    let lines = |values: usize| (values * size_of::<T>()).div_ceil(LINE);
+    for start in (0..depth).step_by(ROWS) {
+        let (next, rows) = (start + ROWS, ROWS.min(depth - start));
+        if next < depth {
+            prefetch_to_write(to.wrapping_add(next * width), lines(ROWS.min(depth - next) * width));
+        }
+        let ahead = from.wrapping_add(next * stride.0);
+        match stride.1 {
+            1 => (0..ROWS).for_each(|p| prefetch(ahead.wrapping_add(p * stride.0), lines(real) + 1)),
+            _ => (0..real).for_each(|j| prefetch(ahead.wrapping_add(j * stride.1), 1)),
+        }
+        for p in start..start + rows {
+            // SAFETY: guaranteed by the caller.
+            unsafe {
+                let (from, to) = (from.add(p * stride.0), to.add(p * width));
+                match stride.1 {
+                    1 => std::ptr::copy_nonoverlapping(from, to, real),
+                    stride => (0..real).for_each(|j| *to.add(j) = *from.add(j * stride)),
+                }
+                (real..width).for_each(|j| *to.add(j) = T::default());
+            }
+        }
     }
 }
 
