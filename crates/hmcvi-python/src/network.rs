@@ -92,7 +92,11 @@ fn device(name: &str, threads: usize) -> PyResult<Device> {
         "cuda" => {
             Device::cuda(0, hmcvi::device::Precision::Tf32, None).map_err(|error| failure::of_other(&error))
         }
-        _ => Err(failure::of_other(&format!("`device` is \"{name}\", but must be \"cpu\" or \"cuda\""))),
+        #[cfg(not(feature = "cuda"))]
+        "cuda" => {
+            Err(failure::of_settings("`device` is \"cuda\", but this build has no CUDA; wheels have it"))
+        }
+        _ => Err(failure::of_settings(&format!("`device` is \"{name}\", but must be \"cpu\" or \"cuda\""))),
     }
 }
 
@@ -164,7 +168,7 @@ fn of_session(error: &SessionError) -> PyErr {
 fn kind_of(name: &str) -> PyResult<Kind> {
     let names: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
     Kind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
-        failure::of_other(&format!("`kind` is \"{name}\", but must be one of {}", names.join(", ")))
+        failure::of_settings(&format!("`kind` is \"{name}\", but must be one of {}", names.join(", ")))
     })
 }
 
@@ -250,7 +254,7 @@ impl Network {
             }
             Some(folder) => {
                 let which = Which::named(checkpoint).ok_or_else(|| {
-                    failure::of_other(&format!(
+                    failure::of_settings(&format!(
                         "`checkpoint` is \"{checkpoint}\", but must be \"best\" or \"last\""
                     ))
                 })?;
