@@ -77,7 +77,7 @@ impl<'g> Chain<'g> {
 
     /// 1 for rows whose loss is not minus their bound. Where momenta are tempered, energies are not conserved.
     fn unstable(&self) -> Option<Expr<'g>> {
-        let has_others = !self.accepts() && !self.happened.is_none() && !self.settings.tempering;
+        let has_others = !self.accepts() && self.happened.is_some() && !self.settings.tempering;
         has_others.then(|| 1.0 - self.worst_energy_error().less(self.end.graph().constant(UNSTABLE)))
     }
 
