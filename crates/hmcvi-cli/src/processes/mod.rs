@@ -154,10 +154,10 @@ impl Processes {
     /// The processes of this machine.
     fn here(&self) -> Here {
         #[cfg(feature = "mpi")]
-        let here = self.joined.as_ref().map(mpi::Joined::here);
-        #[cfg(not(feature = "mpi"))]
-        let here = None;
-        here.unwrap_or(Here { number: 0, processes: 1 })
+        if let Some(joined) = &self.joined {
+            return joined.here();
+        }
+        Here { number: 0, processes: 1 }
     }
 
     /// Measures from now on where the time goes; answers what was measured since it was last asked.

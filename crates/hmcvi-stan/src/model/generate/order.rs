@@ -69,7 +69,7 @@ impl Variable {
                 rest /= size;
             }
             if let Some(part) = places.first_mut().filter(|_| self.complex) {
-                *part = if place % 2 == 0 { "real".into() } else { "imag".into() };
+                *part = if place.is_multiple_of(2) { "real".into() } else { "imag".into() };
             }
             places.reverse();
             format!("{}[{}]", self.name, places.join(","))
