@@ -128,6 +128,35 @@ fn a_reference_that_is_elsewhere_is_missed() {
 }
 
 #[test]
+fn stan_programs_are_fitted_in_the_place_of_built_in_models() {
+    let sandbox = Sandbox::new();
+    reference(&sandbox, 0.0);
+    let mut arguments = arguments(&["--stan", "programs"]);
+    let said = sandbox.fail(2, &arguments);
+    assert!(said.contains("`sonar` is not in the table"), "{said}");
+    arguments[3] = "earnings";
+    let said = sandbox.fail(3, &arguments);
+    assert!(said.contains("there is no") && said.contains("programs/earn_height.stan"), "{said}");
+    fs::create_dir(sandbox.path().join("programs")).expect("a folder");
+    let program = "data { vector[40] earn; vector[40] height; } parameters { vector[2] beta; real<lower=0> sigma; } \
+                   model { earn ~ normal(beta[1] + beta[2] * height, sigma); }";
+    fs::write(sandbox.path().join("programs/earn_height.stan"), program).expect("written");
+    let output = sandbox.run(&arguments);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains(POSTERIOR) && !said.contains("NUTS agrees"), "{said}");
+    let rows: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let found = &rows[0]["found"];
+    assert_eq!((rows.as_array().map(Vec::len), &found["dimension"]), (Some(1), &3.into()));
+    assert!(found["against"]["nuts"]["value"].as_f64().is_some_and(|z| z.abs() < 4.0), "{found}");
+    let command = found["command"].as_str().expect("a command");
+    assert!(command.contains("programs/earn_height.stan --data "), "{command}");
+    // They have a table of their own.
+    let is_there = |name: &str| sandbox.path().join("table").join(name).exists();
+    assert!(is_there("posteriors-stan/earnings/fit.toml") && is_there("posteriors-stan.json"));
+    assert!(!is_there("posteriors") && !is_there("posteriors.json"));
+}
+
+#[test]
 fn what_is_missing_is_named() {
     let sandbox = Sandbox::new();
     let posteriors = |more: &[&'static str]| [&["reproduce", "posteriors"], more].concat();

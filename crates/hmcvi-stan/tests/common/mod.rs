@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "every test has its own use for it")]
 
 use std::f64::consts::LN_2;
+use std::path::Path;
 
 use hmcvi::bayes::{Array, Bound, Data, examples};
 use hmcvi_graph::{CpuOptions, Executable, Graph, Run, Store};
@@ -11,6 +12,8 @@ use hmcvi_stan::{Program, Settings};
 pub(crate) struct Posterior {
     /// Name of the example.
     pub(crate) name: &'static str,
+    /// Name of the program, which is that of posteriordb's.
+    file: &'static str,
     pub(crate) program: &'static str,
     /// Data that the program needs beside those of the example: a size, and of what.
     sizes: &'static [(&'static str, &'static str, usize)],
@@ -23,6 +26,7 @@ macro_rules! posteriors {
     ($($name:literal $file:literal [$($size:literal $of:literal $dim:literal),*] $more:expr;)*) => {
         pub(crate) const POSTERIORS: &[Posterior] = &[$(Posterior {
             name: $name,
+            file: $file,
             program: include_str!(concat!("../posteriors/", $file, ".stan")),
             sizes: &[$(($size, $of, $dim)),*],
             more: $more,
@@ -31,22 +35,22 @@ macro_rules! posteriors {
 }
 
 posteriors! {
-    "eight-schools" "eight-schools" ["J" "y" 0] LN_2;
-    "ark" "ark" ["T" "y" 0] LN_2;
-    "arma" "arma" ["T" "y" 0] LN_2;
-    "garch" "garch" ["T" "y" 0] 0.0;
-    "gp" "gp" ["N" "y" 0] 2.0 * LN_2;
-    "mixture" "mixture" ["N" "y" 0] 2.0 * LN_2;
-    "regression" "regression" ["N" "X" 0, "D" "X" 1] LN_2;
+    "eight-schools" "eight_schools_noncentered" ["J" "y" 0] LN_2;
+    "ark" "arK" ["T" "y" 0] LN_2;
+    "arma" "arma11" ["T" "y" 0] LN_2;
+    "garch" "garch11" ["T" "y" 0] 0.0;
+    "gp" "gp_regr" ["N" "y" 0] 2.0 * LN_2;
+    "mixture" "low_dim_gauss_mix" ["N" "y" 0] 2.0 * LN_2;
+    "regression" "blr" ["N" "X" 0, "D" "X" 1] LN_2;
     // The program divides by the mass of positive numbers, and the builder does not.
     "diamonds" "diamonds" ["N" "X" 0, "K" "X" 1] -LN_2;
-    "earnings" "earnings" ["N" "earn" 0] 0.0;
-    "log-earnings" "log-earnings" ["N" "earn" 0] 0.0;
-    "kidscore-interaction" "kidscore-interaction" ["N" "mom_iq" 0] LN_2;
-    "kidscore-momhsiq" "kidscore-momhsiq" ["N" "mom_iq" 0] LN_2;
-    "kidscore-mom-work" "kidscore-mom-work" ["N" "mom_work" 0] 0.0;
+    "earnings" "earn_height" ["N" "earn" 0] 0.0;
+    "log-earnings" "logearn_interaction_z" ["N" "earn" 0] 0.0;
+    "kidscore-interaction" "kidscore_interaction" ["N" "mom_iq" 0] LN_2;
+    "kidscore-momhsiq" "kidscore_momhsiq" ["N" "mom_iq" 0] LN_2;
+    "kidscore-mom-work" "kidscore_mom_work" ["N" "mom_work" 0] 0.0;
     "mesquite" "mesquite" ["N" "weight" 0] 0.0;
-    "log-mesquite" "log-mesquite" ["N" "weight" 0] 0.0;
+    "log-mesquite" "logmesquite_logvas" ["N" "weight" 0] 0.0;
     "nes1972" "nes" ["N" "income" 0] 0.0;
     "nes2000" "nes" ["N" "income" 0] 0.0;
 }
@@ -62,6 +66,22 @@ impl Posterior {
             data = data.with(size, value as f64);
         }
         data
+    }
+
+    /// The data in a folder with those of posteriordb, where the name of the program comes after that of the data.
+    pub(crate) fn data_of(&self, folder: &Path) -> Data {
+        let end = format!("-{}.data.json", self.file);
+        let names =
+            std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("a file").file_name());
+        let mut all: Vec<String> =
+            names.filter_map(|name| name.into_string().ok()).filter(|name| name.ends_with(&end)).collect();
+        // Of a program for several data.
+        if all.len() > 1 {
+            all.retain(|name| name.starts_with(self.name));
+        }
+        assert_eq!(all.len(), 1, "{}: {all:?}", self.name);
+        let text = std::fs::read_to_string(folder.join(&all[0])).expect("text");
+        Data::from_json(&text).expect("data")
     }
 
     /// The model of the builder.

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use hmcvi_report::quoted;
 
-use self::record::Record;
+use self::record::{Place, Record};
 use self::row::{Common, Row};
 use crate::Context;
 use crate::commands::fit;
@@ -34,6 +34,10 @@ pub(crate) struct Arguments {
     /// Folder with reference draws [default: that of the environment variable HMCVI_POSTERIORDB]
     #[arg(long, value_name = "DIR")]
     reference: Option<PathBuf>,
+    /// Fit the Stan programs in this folder instead of built-in models, such as `DIR/arK.stan` for `arK-arK`; there are
+    /// none of posteriors with published bounds
+    #[arg(long, value_name = "DIR")]
+    stan: Option<PathBuf>,
     /// Draws of every fit
     #[arg(long, default_value_t = 20_000, value_name = "N")]
     draws: usize,
@@ -43,7 +47,7 @@ pub(crate) struct Arguments {
     /// Change settings of every fit, such as `learning.rows=128`; `hmcvi config schema --fit` lists them all
     #[arg(long = "set", value_name = "KEY=VALUE", num_args = 1..)]
     assignments: Vec<String>,
-    /// Folder for the fits and posteriors.json
+    /// Folder for the fits and posteriors.json (posteriors-stan.json of Stan programs)
     #[arg(long, default_value = "results", value_name = "DIR")]
     out: PathBuf,
     /// Stop before the first fit that begins after this many minutes; the same command continues
@@ -63,9 +67,11 @@ pub(crate) struct Arguments {
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
     let environment = || std::env::var_os(FOLDER).filter(|folder| !folder.is_empty()).map(PathBuf::from);
     let folder = arguments.reference.clone().or_else(environment);
+    let place = Place::new(&arguments.out, arguments.stan.is_some());
     let all = row::all(&Common {
         folder: folder.as_deref(),
-        out: &arguments.out,
+        programs: arguments.stan.as_deref(),
+        place,
         seed: arguments.seed,
         draws: arguments.draws,
         assignments: &arguments.assignments,
@@ -76,17 +82,17 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
         return Err(Failure::Usage(text.into()).then("start one process for each part, with `--part I/N`"));
     }
     let asked = asked(&all, &arguments.models)?;
-    record::outputs(&arguments.out)?;
+    place.outputs()?;
     let own: Vec<&Row> = match arguments.part {
         Some(part) => part.of(&vec![1.0; asked.len()]).into_iter().map(|i| asked[i]).collect(),
         None => asked.clone(),
     };
     if !arguments.status {
         own.iter().try_for_each(|row| row.check(arguments.force))?;
-        work(context, arguments, &all, &own)?;
+        work(context, arguments, place, &all, &own)?;
     }
     let shown = if arguments.status { &asked } else { &own };
-    let records = record::collect(shown, &all, &arguments.out)?;
+    let records = place.collect(shown, &all)?;
     match context.terminal.json {
         true => context.terminal.print_json(&records)?,
         false => context.terminal.print(&table::text(&records))?,
@@ -96,20 +102,26 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
 
 /// The rows of these models; all without any.
 fn asked<'r>(all: &'r [Row], models: &[String]) -> Result<Vec<&'r Row>, Failure> {
-    let known = |model: &&String| all.iter().any(|row| row.spec.model == **model || row.name() == *model);
+    let known = |model: &&String| all.iter().any(|row| row.model == **model || row.name() == *model);
     if let Some(unknown) = models.iter().find(|model| !known(model)) {
-        let names: Vec<&str> = all.iter().map(|row| row.spec.model.as_str()).collect();
+        let names: Vec<&str> = all.iter().map(|row| row.model).collect();
         return Err(Failure::Usage(format!("`--models`: `{unknown}` is not in the table"))
             .then(format!("it has {}", names.join(", "))));
     }
     let is_asked = |row: &&Row| {
-        models.is_empty() || models.iter().any(|model| row.spec.model == *model || row.name() == model)
+        models.is_empty() || models.iter().any(|model| row.model == model || row.name() == model)
     };
     Ok(all.iter().filter(is_asked).collect())
 }
 
 /// Makes the fits that are missing, and brings the table up to date after each.
-fn work(context: &Context, arguments: &Arguments, all: &[Row], asked: &[&Row]) -> Result<(), Failure> {
+fn work(
+    context: &Context,
+    arguments: &Arguments,
+    place: Place<'_>,
+    all: &[Row],
+    asked: &[&Row],
+) -> Result<(), Failure> {
     let until = arguments.minutes.map(|m| Instant::now() + Duration::from_secs_f64(60.0 * m.max(0.0)));
     for (number, row) in (1..).zip(asked) {
         if row.is_done() {
@@ -121,7 +133,7 @@ fn work(context: &Context, arguments: &Arguments, all: &[Row], asked: &[&Row]) -
         context.terminal.say(&format!("{} ({number} of {})", row.name(), asked.len()));
         // What is there is an unfinished fit, or one that may be replaced.
         fit::make(context, &row.spec, &row.path, true).map_err(|failure| failure.about(row.name()))?;
-        record::collect(asked, all, &arguments.out)?;
+        place.collect(asked, all)?;
     }
     Ok(())
 }

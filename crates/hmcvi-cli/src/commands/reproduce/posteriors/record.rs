@@ -1,7 +1,7 @@
 //! Keep what is known of every posterior in `posteriors.json`. Records are small, and outlive the folders of the fits.
 
 use std::ops::RangeInclusive;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use hmcvi::config::FitSpec;
 use hmcvi::run::Lock;
@@ -16,10 +16,6 @@ use crate::output::Outputs;
 
 /// Version of the file.
 const SCHEMA: u32 = 1;
-/// The files that the folder holds beside the folders of the fits.
-const TABLE: &str = "posteriors.json";
-const MARKDOWN: &str = "posteriors.md";
-
 /// What is known of one posterior.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Record {
@@ -152,6 +148,9 @@ impl Found {
 fn command(spec: &FitSpec) -> String {
     let usual = FitSpec { model: spec.model.clone(), ..FitSpec::default() };
     let mut words = vec![format!("hmcvi fit {}", spec.model)];
+    // Built-in models have their data.
+    let data = spec.data.as_ref().filter(|_| spec.model.ends_with(".stan"));
+    words.extend(data.map(|file| format!("--data {file}")));
     for (flag, set) in [("--check", spec.check), ("--evidence", spec.evidence)] {
         words.extend(set.then(|| flag.to_owned()));
     }
@@ -199,36 +198,64 @@ impl Versioned for Table {
     const SCHEMAS: RangeInclusive<u32> = 1..=SCHEMA;
 }
 
-/// Claims the files. A table that can be read makes them this command's own, to be brought up to date.
-pub(super) fn outputs(out: &Path) -> Result<Outputs, Failure> {
-    Lock::check_free(out)?;
-    let ours = read(&out.join(TABLE))?.is_some();
-    Outputs::claim([TABLE, MARKDOWN].map(|name| out.join(name)), ours)
+/// Where a table and its fits are kept.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'p> {
+    out: &'p Path,
+    /// What the folder of the fits is called, and the files beside it.
+    name: &'static str,
 }
 
-/// What is known of the rows that were asked for; all that is known is written into the folder.
-pub(super) fn collect(rows: &[&Row], all: &[Row], out: &Path) -> Result<Vec<Record>, Failure> {
-    // Parts that come to an end at the same time write one after the other.
-    let _lock = out.is_dir().then(|| Lock::wait(out)).transpose()?;
-    let outputs = outputs(out)?;
-    let known = read(&out.join(TABLE))?.unwrap_or_default().rows;
-    let mut records = Vec::new();
-    for row in all {
-        let before = known.iter().find(|record| record.name == row.name());
-        let asked = rows.iter().find(|asked| asked.name() == row.name());
-        let before = before.and_then(|record| record.found.as_ref());
-        let fresh = asked.map(|row| Found::of(row, before)).transpose()?.flatten();
-        let found = fresh.or_else(|| before.cloned());
-        records.push(Record { name: row.name().into(), model: row.spec.model.clone(), found });
+impl<'p> Place<'p> {
+    /// The place for fits of Stan programs, or for those of built-in models.
+    pub(super) fn new(out: &'p Path, stan: bool) -> Self {
+        Place { out, name: if stan { "posteriors-stan" } else { "posteriors" } }
     }
-    if out.is_dir() {
-        let table = Table { schema: SCHEMA, rows: records.clone() };
-        let text = serde_json::to_string_pretty(&table).map_err(|e| Failure::Other(e.to_string()))?;
-        outputs.write(&out.join(TABLE), (text + "\n").as_bytes())?;
-        outputs.write(&out.join(MARKDOWN), super::table::markdown(&records).as_bytes())?;
+
+    /// The folder of the fits.
+    pub(super) fn folder(self) -> PathBuf {
+        self.out.join(self.name)
     }
-    records.retain(|record| rows.iter().any(|row| row.name() == record.name));
-    Ok(records)
+
+    /// The table, as JSON and as a document.
+    fn files(self) -> [PathBuf; 2] {
+        ["json", "md"].map(|end| self.folder().with_extension(end))
+    }
+
+    /// Claims the files. A table that can be read makes them this command's own, to be brought up to date.
+    pub(super) fn outputs(self) -> Result<Outputs, Failure> {
+        Lock::check_free(self.out)?;
+        let files = self.files();
+        let ours = read(&files[0])?.is_some();
+        Outputs::claim(files, ours)
+    }
+
+    /// What is known of the rows that were asked for; all that is known is written into the folder.
+    pub(super) fn collect(self, rows: &[&Row], all: &[Row]) -> Result<Vec<Record>, Failure> {
+        // Parts that come to an end at the same time write one after the other.
+        let is_there = self.out.is_dir();
+        let _lock = is_there.then(|| Lock::wait(self.out)).transpose()?;
+        let outputs = self.outputs()?;
+        let [json, markdown] = self.files();
+        let known = read(&json)?.unwrap_or_default().rows;
+        let mut records = Vec::new();
+        for row in all {
+            let before = known.iter().find(|record| record.name == row.name());
+            let asked = rows.iter().find(|asked| asked.name() == row.name());
+            let before = before.and_then(|record| record.found.as_ref());
+            let fresh = asked.map(|row| Found::of(row, before)).transpose()?.flatten();
+            let found = fresh.or_else(|| before.cloned());
+            records.push(Record { name: row.name().into(), model: row.model.into(), found });
+        }
+        if is_there {
+            let table = Table { schema: SCHEMA, rows: records.clone() };
+            let text = serde_json::to_string_pretty(&table).map_err(|e| Failure::Other(e.to_string()))?;
+            outputs.write(&json, (text + "\n").as_bytes())?;
+            outputs.write(&markdown, super::table::markdown(&records).as_bytes())?;
+        }
+        records.retain(|record| rows.iter().any(|row| row.name() == record.name));
+        Ok(records)
+    }
 }
 
 fn read(file: &Path) -> Result<Option<Table>, Failure> {

@@ -46,6 +46,12 @@ pub(super) fn data(folder: &Path, posterior: &str) -> PathBuf {
     file(folder, posterior, "data.json")
 }
 
+/// The Stan program of a posterior: its name comes after that of its data, as in posteriordb.
+pub(super) fn program(folder: &Path, posterior: &str) -> PathBuf {
+    let name = posterior.split_once('-').map_or(posterior, |(_, program)| program);
+    folder.join(format!("{name}.stan"))
+}
+
 /// Refuses a folder in which a posterior lacks a file.
 pub(super) fn check(folder: &Path, posterior: &str) -> Result<(), Failure> {
     let all = ["data.json", "reference.json", "draws.npy"].map(|end| file(folder, posterior, end));

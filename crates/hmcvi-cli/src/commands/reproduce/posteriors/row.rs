@@ -7,6 +7,7 @@ use hmcvi::run::{DirectoryError, FitDirectory};
 use hmcvi_report::FitData;
 
 use super::known::{PUBLISHED, Published, REFERENCES};
+use super::record::Place;
 use super::reference::{self, Reference};
 use crate::commands::report::fits;
 use crate::failure::Failure;
@@ -14,6 +15,8 @@ use crate::failure::Failure;
 /// A posterior, and where its fit is kept.
 pub(super) struct Row {
     pub(super) about: About,
+    /// The built-in model.
+    pub(super) model: &'static str,
     pub(super) spec: FitSpec,
     pub(super) path: PathBuf,
 }
@@ -29,7 +32,9 @@ pub(super) enum About {
 /// What all rows have in common.
 pub(super) struct Common<'c> {
     pub(super) folder: Option<&'c Path>,
-    pub(super) out: &'c Path,
+    /// The folder with Stan programs, if these are to be fitted.
+    pub(super) programs: Option<&'c Path>,
+    pub(super) place: Place<'c>,
     pub(super) seed: u64,
     pub(super) draws: usize,
     pub(super) assignments: &'c [String],
@@ -41,32 +46,43 @@ pub(super) fn all(common: &Common<'_>) -> Result<Vec<Row>, Failure> {
     for known in &REFERENCES {
         let folder = common.folder.map(Path::to_path_buf);
         let data = common.folder.map(|folder| reference::data(folder, known.posterior));
-        let data = data.map(|file| std::path::absolute(&file).unwrap_or(file).display().to_string());
-        let spec = FitSpec { data, ..usual(known.model, common) };
+        let data = data.map(absolute);
+        let model = match common.programs {
+            Some(folder) => absolute(reference::program(folder, known.posterior)),
+            None => known.model.into(),
+        };
+        let spec = FitSpec { data, ..usual(model, common) };
         let about = About::Reference { posterior: known.posterior, folder };
-        rows.push(Row::new(about, spec, common, &[])?);
+        rows.push(Row::new(about, known.model, spec, common, &[])?);
     }
-    for published in &PUBLISHED {
-        rows.push(Row::new(
-            About::Published(published),
-            usual(published.model, common),
-            common,
-            published.settings,
-        )?);
+    // There are no programs of these.
+    for published in PUBLISHED.iter().filter(|_| common.programs.is_none()) {
+        let (model, settings) = (published.model, published.settings);
+        let spec = usual(model.into(), common);
+        rows.push(Row::new(About::Published(published), model, spec, common, settings)?);
     }
     Ok(rows)
 }
 
-fn usual(model: &str, common: &Common<'_>) -> FitSpec {
+fn absolute(file: PathBuf) -> String {
+    std::path::absolute(&file).unwrap_or(file).display().to_string()
+}
+
+fn usual(model: String, common: &Common<'_>) -> FitSpec {
     let Common { seed, draws, .. } = *common;
-    FitSpec { model: model.into(), check: true, evidence: true, seed, draws, ..FitSpec::default() }
+    FitSpec { model, check: true, evidence: true, seed, draws, ..FitSpec::default() }
 }
 
 impl Row {
-    fn new(about: About, spec: FitSpec, common: &Common<'_>, own: &[&str]) -> Result<Self, Failure> {
+    fn new(
+        about: About,
+        model: &'static str,
+        spec: FitSpec,
+        common: &Common<'_>,
+        own: &[&str],
+    ) -> Result<Self, Failure> {
         let spec = spec.with_assignments(own)?.with_assignments(common.assignments)?;
-        let path = common.out.join("posteriors").join(&spec.model);
-        Ok(Row { about, spec, path })
+        Ok(Row { about, model, spec, path: common.place.folder().join(model) })
     }
 
     /// What it is called in the table.
@@ -87,6 +103,11 @@ impl Row {
                 ));
             };
             reference::check(folder, posterior)?;
+            if self.spec.model != self.model && !Path::new(&self.spec.model).is_file() {
+                return Err(Failure::Data(format!("there is no {}", self.spec.model)).then(
+                    "`--stan` names a folder with a Stan program for each posterior, named as in posteriordb",
+                ));
+            }
         }
         match FitDirectory::open(&self.path) {
             Err(DirectoryError::NotAFit(_)) => Ok(FitDirectory::check_free(&self.path, false)?),
