@@ -3,7 +3,8 @@
 //! Rules are local: they look at an operation and its arguments. Together with the arena, which
 //! stores equal expressions once, they keep derivatives as small as if written by hand. A product
 //! with the number 0 becomes 0 even where the other factor might be infinite: zeros arise from
-//! derivatives that do not exist, not from data.
+//! derivatives that do not exist, not from data. The square of a root is what it is the root of, which others see to be
+//! positive.
 
 use crate::expr::Expr;
 use crate::graph::Graph;
@@ -11,6 +12,8 @@ use crate::op::{Binary, Op, Transpose, Unary};
 use crate::real::{binary, unary};
 use crate::rowwise::{Columns, RowOp};
 use crate::shape::{Rows, Shape};
+
+mod gathered;
 
 /// A simpler expression of the same shape, if a rule applies.
 pub(crate) fn rewrite<'g>(graph: &'g Graph, op: &Op, args: &[Expr<'g>], shape: Shape) -> Option<Expr<'g>> {
@@ -117,6 +120,8 @@ fn rewrite_binary<'g>(
         (Binary::Mul, Some(x), None) if let Some((y, rest)) = scaled(b) => {
             Some((graph.constant(x * y) * rest).broadcast_to(shape))
         }
+        // Recurrences of variances take roots of what they square again.
+        (Binary::Mul, ..) if a == b && is_op(a, &Op::Unary(Unary::Sqrt)) => Some(a.arg(0)),
         (Binary::Mul, None, Some(x)) if let Some((y, rest)) = scaled(a) => {
             Some((graph.constant(x * y) * rest).broadcast_to(shape))
         }
@@ -313,9 +318,17 @@ fn rewrite_gather<'g>(list: &Columns, x: Expr<'g>, shape: Shape) -> Option<Expr<
     if let Some(start) = counts_from(list) {
         return Some(x.slice_cols(start, shape.cols));
     }
-    let Op::Rowwise(RowOp::Gather(inner)) = x.node().op else { return None };
-    let both = list.iter().map(|place| inner[*place as usize]).collect();
-    Some(x.arg(0).gather_list(x.graph.list(both)))
+    if list.iter().all(|place| *place == list[0]) {
+        return Some(x.slice_cols(list[0] as usize, 1).broadcast_to(shape));
+    }
+    match x.node().op {
+        Op::Rowwise(RowOp::Gather(inner)) => {
+            let both = list.iter().map(|place| inner[*place as usize]).collect();
+            Some(x.arg(0).gather_list(x.graph.list(both)))
+        }
+        Op::Unary(Unary::Broadcast) if x.arg(0).cols() == 1 => Some(x.arg(0).broadcast_to(shape)),
+        _ => gathered::inside(list, x),
+    }
 }
 
 /// The first of consecutive numbers.

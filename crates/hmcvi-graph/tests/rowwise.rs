@@ -25,7 +25,7 @@ fn with_diagonal(a: Expr<'_>, n: usize) -> Expr<'_> {
     a + a.graph().constant_matrix(1, n * n, &identity)
 }
 
-const CASES: [Case; 24] = [
+const CASES: [Case; 28] = [
     Case { name: "gather_cols", cols: &[4], build: |x| x[0].gather_cols(&[3, 0, 0, 2, 3, 3, 1]) },
     Case { name: "gather of one", cols: &[4], build: |x| x[0].gather_cols(&[2]) },
     Case {
@@ -33,12 +33,35 @@ const CASES: [Case; 24] = [
         cols: &[3],
         build: |x| x[0].gather_cols(&[2, 0, 1, 1]).square().gather_cols(&[1, 3, 0]),
     },
+    Case {
+        name: "gather of what constants and a number make",
+        cols: &[1],
+        build: |x| {
+            let c = x[0].graph().constant_matrix(1, 4, &[0.3, -0.4, 1.1, 0.7]);
+            (x[0] * c + c).exp().gather_cols(&[3, 0, 0, 2, 3, 3, 1])
+        },
+    },
+    Case {
+        name: "gather of what gathered columns make",
+        cols: &[4, 2],
+        build: |x| {
+            let c = x[0].graph().constant_matrix(1, 4, &[0.3, -0.4, 1.1, 0.7]);
+            (x[0].gather_cols(&[3, 1, 0, 2]) * c + x[1].gather_cols(&[0, 1, 1, 0]))
+                .gather_cols(&[0, 2, 1, 3, 0])
+        },
+    },
+    Case {
+        name: "gather of one column of several",
+        cols: &[4, 1],
+        build: |x| (x[0].gather_cols(&[3, 1, 0, 3]).square() * x[1]).gather_cols(&[3, 0, 3]),
+    },
     Case { name: "segment_sum_cols", cols: &[6], build: |x| x[0].segment_sum_cols(&[2, 0, 2, 4, 4, 2], 5) },
     Case { name: "sum of one segment", cols: &[3], build: |x| x[0].segment_sum_cols(&[1, 1, 1], 2) },
     Case { name: "cumsum_cols", cols: &[5], build: |x| x[0].cumsum_cols() },
     Case { name: "reverse_cumsum_cols", cols: &[5], build: |x| x[0].reverse_cumsum_cols() },
     Case { name: "cumsum_groups", cols: &[6], build: |x| x[0].cumsum_groups(3) },
     Case { name: "log_sum_exp_groups", cols: &[6], build: |x| x[0].log_sum_exp_groups(3) },
+    Case { name: "many groups", cols: &[5], build: |x| x[0].repeat_cols(180).log_sum_exp_groups(3) },
     Case { name: "pairs", cols: &[4], build: |x| x[0].log_sum_exp_groups(2) },
     Case {
         name: "log_sum_exp_of",

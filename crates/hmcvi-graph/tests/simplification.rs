@@ -229,6 +229,26 @@ fn simple_algebra_is_done_while_the_graph_is_built() {
 
 /// Values that are broadcast are computed before they are repeated.
 #[test]
+fn columns_are_picked_where_that_costs_nothing() {
+    let graph = Graph::new();
+    let (x, row) = (graph.batch_input("x", 3), graph.constant_matrix(1, 4, &[0.1, 0.2, 0.3, 0.4]));
+    let first = x.slice_cols(0, 1);
+    let places = [3, 0, 0, 2, 1];
+    // Constants are picked now, and one column repeats.
+    assert_eq!((first * row).sigmoid().gather_cols(&places), (first * row.gather_cols(&places)).sigmoid());
+    assert_eq!(x.gather_cols(&[2, 2, 2]), x.slice_cols(2, 1).broadcast_to(Shape::batch(3)));
+    assert_eq!(x.sqrt().square(), x);
+    // Dear functions of few columns are not computed for many.
+    let many: Vec<usize> = (0..400).map(|i| i % 4).collect();
+    let picks = |x: Expr<'_>| {
+        let listing = graph.program().output("y", x).compile().expect("well formed").to_string();
+        listing.lines().any(|line| line.contains("gather_cols") && line.contains("[N, 400]"))
+    };
+    assert!(picks((first * row).exp().sigmoid().tanh().gather_cols(&many)));
+    assert!(!picks((first * row + row).gather_cols(&many)));
+}
+
+#[test]
 fn repeated_values_are_computed_once() {
     let graph = Graph::new();
     let row = graph.parameter("row", 1, 4);

@@ -42,6 +42,15 @@ pub(super) unsafe fn copy<T: Real>(len: usize, from: *const T, to: *mut T) {
     unsafe { std::ptr::copy(from, to, len) }
 }
 
+/// Copies a column of a matrix, one value of each row, with so many values from row to row on both sides.
+#[inline(always)]
+pub(super) unsafe fn column<T: Real>(rows: usize, from: *const T, stride: usize, to: *mut T, step: usize) {
+    for row in 0..rows {
+        // SAFETY: the caller vouches for the rows of both.
+        unsafe { *to.add(row * step) = *from.add(row * stride) };
+    }
+}
+
 #[inline(always)]
 unsafe fn read<T: Real>(from: *const T) -> [T; WIDTH] {
     // SAFETY: the caller vouches for `WIDTH` values.
@@ -117,6 +126,10 @@ fn one_chunk_at_a_time() {
 
 #[inline(always)]
 pub(super) unsafe fn map1<T: Real>(len: usize, a: *const T, to: *mut T, f: impl Fn(T) -> T) {
+    if len == 1 {
+        // SAFETY: there is one value. Recurrences have thousands of them, one at a time.
+        return unsafe { *to = f(*a) };
+    }
     let whole = len - len % WIDTH;
     // SAFETY: the caller vouches for `len` values, of which these are some.
     unsafe {
@@ -132,6 +145,10 @@ pub(super) unsafe fn map1<T: Real>(len: usize, a: *const T, to: *mut T, f: impl 
 
 #[inline(always)]
 pub(super) unsafe fn map2<T: Real>(len: usize, a: *const T, b: *const T, to: *mut T, f: impl Fn(T, T) -> T) {
+    if len == 1 {
+        // SAFETY: there is one value. Recurrences have thousands of them, one at a time.
+        return unsafe { *to = f(*a, *b) };
+    }
     let whole = len - len % WIDTH;
     // SAFETY: the caller vouches for `len` values, of which these are some.
     unsafe {
@@ -156,6 +173,10 @@ pub(super) unsafe fn map3<T: Real>(
     to: *mut T,
     f: impl Fn(T, T, T) -> T,
 ) {
+    if len == 1 {
+        // SAFETY: there is one value. Recurrences have thousands of them, one at a time.
+        return unsafe { *to = f(*a, *b, *c) };
+    }
     let whole = len - len % WIDTH;
     // SAFETY: the caller vouches for `len` values, of which these are some.
     unsafe {
@@ -205,19 +226,66 @@ pub(super) unsafe fn sum<T: Real>(len: usize, from: *const T) -> T {
     unsafe { reduce(len, from, T::default(), |a, b| a + b) }
 }
 
+/// Values whose exponentials are computed together.
+const TOGETHER: usize = 64;
+
+/// `log Σ exp` of every `group` values.
 #[inline(always)]
-pub(super) unsafe fn log_sum_exp<T: Real>(len: usize, from: *const T) -> T {
-    // SAFETY: guaranteed by the caller.
-    unsafe {
-        let most = reduce(len, from, T::from_f64(f64::NEG_INFINITY), |a, b| binary(Binary::Max, a, b));
-        // Infinite values of one sign stand for themselves.
-        if most.abs() == T::from_f64(f64::INFINITY) {
-            return most;
+pub(super) fn log_sum_exp<T: Real>(group: usize, x: &[T], to: &mut [T]) {
+    let mut buffer = [T::default(); TOGETHER];
+    if group > TOGETHER / 2 {
+        for (x, to) in x.chunks_exact(group).zip(to) {
+            let (most, mut total) = (largest(x), T::default());
+            for x in x.chunks(TOGETHER) {
+                exponentials(x, from_largest(most), &mut buffer);
+                total = buffer[..x.len()].iter().fold(total, |sum, x| sum + *x);
+            }
+            *to = logarithm(most, total.log());
         }
-        let mut total = T::default();
-        for i in 0..len {
-            total = total + (*from.add(i) - most).exp();
-        }
-        most + total.log()
+        return;
     }
+    let (count, mut most) = (TOGETHER / group, [T::default(); TOGETHER]);
+    for (x, to) in x.chunks(count * group).zip(to.chunks_mut(count)) {
+        for ((x, most), buffer) in x.chunks_exact(group).zip(&mut most).zip(buffer.chunks_exact_mut(group)) {
+            *most = largest(x);
+            let shift = from_largest(*most);
+            buffer.iter_mut().zip(x).for_each(|(to, x)| *to = *x - shift);
+        }
+        // SAFETY: so many values are in each place; they are written where they are read.
+        unsafe {
+            let place = buffer.as_mut_ptr();
+            apply_unary(Unary::Exp, x.len(), place, place);
+        }
+        for (to, exponentials) in to.iter_mut().zip(buffer.chunks_exact(group)) {
+            *to = exponentials.iter().fold(T::default(), |sum, x| sum + *x);
+        }
+        // SAFETY: as above.
+        unsafe { apply_unary(Unary::Log, to.len(), to.as_ptr(), to.as_mut_ptr()) };
+        to.iter_mut().zip(&most).for_each(|(to, most)| *to = logarithm(*most, *to));
+    }
+}
+
+#[inline(always)]
+fn largest<T: Real>(x: &[T]) -> T {
+    x.iter().fold(T::from_f64(f64::NEG_INFINITY), |most, x| binary(Binary::Max, most, *x))
+}
+
+/// What is taken off before exponentials are computed.
+#[inline(always)]
+fn from_largest<T: Real>(most: T) -> T {
+    if most.abs() == T::from_f64(f64::INFINITY) { T::default() } else { most }
+}
+
+/// Infinite values of one sign stand for themselves.
+#[inline(always)]
+fn logarithm<T: Real>(most: T, of_sum: T) -> T {
+    if most.abs() == T::from_f64(f64::INFINITY) { most } else { most + of_sum }
+}
+
+/// `exp(x - shift)` of at most `TOGETHER` values.
+#[inline(always)]
+fn exponentials<T: Real>(x: &[T], shift: T, to: &mut [T; TOGETHER]) {
+    to.iter_mut().zip(x).for_each(|(to, x)| *to = *x - shift);
+    // SAFETY: there are so many values, which are written where they are read.
+    unsafe { apply_unary(Unary::Exp, x.len(), to.as_ptr(), to.as_mut_ptr()) };
 }

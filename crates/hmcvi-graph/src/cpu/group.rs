@@ -3,7 +3,7 @@
 use pulp::{Simd, WithSimd};
 
 use super::code::{Code, Place};
-use super::elements::{apply_binary, apply_unary, copy, log_sum_exp, map1, map2, map3, sum};
+use super::elements::{apply_binary, apply_unary, column, copy, log_sum_exp, map1, map2, map3, sum};
 use super::memory::{Frame, Memory};
 use crate::op::Draw;
 use crate::plan::{Block, Instruction, Sink, Source, Value, View};
@@ -119,6 +119,10 @@ impl<T: Real> Run<'_, T> {
     #[inline(always)]
     unsafe fn fetch(&self, to: *mut T, source: Source, row: usize, rows: usize) {
         let (cols, memory) = (self.code.cols, self.memory);
+        if let (1, Source::Full(view)) = (cols, source) {
+            // SAFETY: the register holds `rows` values, and the view has as many rows.
+            return unsafe { column(rows, self.at(view, row), view.stride, to, 1) };
+        }
         for r in 0..rows {
             // SAFETY: the register holds `rows` rows; indices of gathers were checked.
             unsafe {
@@ -170,6 +174,10 @@ impl<T: Real> Run<'_, T> {
     unsafe fn sink(&self, sink: Sink, row: usize, rows: usize) {
         let cols = self.code.cols;
         let from = self.pointers[sink.value()];
+        if let (1, Sink::Store(_, view)) = (cols, sink) {
+            // SAFETY: the value has `rows` rows, and so has the sink from `row` on.
+            return unsafe { column(rows, from, 1, self.at(view, row), view.stride) };
+        }
         for r in 0..rows {
             // SAFETY: the value has `rows` rows, and so has the sink from `row` on.
             unsafe {
@@ -180,7 +188,10 @@ impl<T: Real> Run<'_, T> {
                         let (to, sum) = (self.at(view, row + r), sum(cols, from));
                         *to = if self.frame.first_block { sum } else { *to + sum };
                     }
-                    Sink::LogSumExp(_, view) => *self.at(view, row + r) = log_sum_exp(cols, from),
+                    Sink::LogSumExp(_, view) => {
+                        let to = std::slice::from_raw_parts_mut(self.at(view, row + r), 1);
+                        log_sum_exp(cols, std::slice::from_raw_parts(from, cols), to);
+                    }
                     Sink::SumRows(_, view) => {
                         self.add_row(from, self.memory.first(self.frame, view), row + r == 0, false);
                     }

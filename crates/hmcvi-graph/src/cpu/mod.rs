@@ -19,6 +19,7 @@ mod ranks;
 mod room;
 mod rowwise;
 mod steps;
+mod tiles;
 mod together;
 mod wide;
 
@@ -136,6 +137,7 @@ impl<T: Real> Executable<T> {
         let arch = options.instructions.arch();
         let lanes = T::lanes(arch);
         let stages = prepare(&plan, &options, lanes);
+        let options = options.with_tiles::<T>(&plan, &stages);
         let room = Room::new(&plan, &options, &stages, lanes);
         let worker = |_| Worker {
             tile: Arena::new(room.tile),

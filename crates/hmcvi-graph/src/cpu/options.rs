@@ -11,8 +11,8 @@ pub struct CpuOptions {
     pub rows: usize,
     /// Threads; 0 for one per core. The results do not depend on it.
     pub threads: usize,
-    /// Most rows that go through the row stage together. Sums over rows are rounded differently
-    /// for different values.
+    /// Most rows that go through the row stage together; fewer where the values of so many would not fit
+    /// the cache. Sums over rows are rounded differently for different values.
     pub tile_rows: usize,
     /// Most shards that a batch is divided into. Sums over rows are rounded differently for
     /// different values.

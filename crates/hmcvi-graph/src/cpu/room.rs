@@ -77,6 +77,7 @@ impl Program {
     pub fn cpu_bytes<T: Real>(&self, options: CpuOptions) -> usize {
         let (options, lanes) = (options.settled(), T::lanes(options.instructions.arch()));
         let stages = prepare(&self.plan, &options, lanes);
+        let options = options.with_tiles::<T>(&self.plan, &stages);
         Room::new(&self.plan, &options, &stages, lanes).values(options.threads) * size_of::<T>()
     }
 }

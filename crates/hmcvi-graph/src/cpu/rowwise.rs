@@ -45,12 +45,7 @@ impl<T: Real> WithSimd for Run<'_, T> {
                         if *reverse { cumsum(values.rev()) } else { cumsum(values) }
                     }
                 }
-                RowOp::LogSumExp { group } => {
-                    for (x, to) in arg(0).chunks_exact(*group).zip(to) {
-                        // SAFETY: the chunk has so many values.
-                        *to = unsafe { log_sum_exp(*group, x.as_ptr()) };
-                    }
-                }
+                RowOp::LogSumExp { group } => log_sum_exp(*group, arg(0), to),
                 RowOp::Cholesky { n } => cholesky(arg(0), *n, to),
                 RowOp::Eigen { n } => eigen(arg(0), *n, to),
                 RowOp::Solve { n, transposed: false, .. } => solve(arg(0), arg(1), *n, to),

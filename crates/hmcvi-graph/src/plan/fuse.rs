@@ -1,7 +1,7 @@
 //! Decide which values of a stage are kept in memory and which element-wise operations run together.
 //!
-//! Operations that are not element-wise (products, sums over columns, slices, concatenations) are
-//! *heavy*: each gets a slot, in the order of the graph. An element-wise value can be computed as
+//! Operations that are not element-wise (products, sums over columns, concatenations) are *heavy*: each
+//! gets a slot, in the order of the graph; slices of one value share theirs. An element-wise value can be computed as
 //! soon as the last heavy operation it depends on is done. Element-wise values of one shape that are
 //! computed after the same slot form a group. A cheap value that later groups need is computed
 //! again there; others are kept.
@@ -141,16 +141,33 @@ struct Times {
 impl Times {
     fn of(stage: &Members<'_>) -> Self {
         let (mut slot, mut phase) = (HashMap::new(), HashMap::new());
+        // When slices of element-wise values can be read, by their arguments.
+        let mut sliced: HashMap<NodeId, usize> = HashMap::new();
+        let mut slots = 0;
+        let mut next = || {
+            slots += 1;
+            slots
+        };
         for &id in &stage.members {
             if stage.is_element(id) {
                 let waits_for = stage.args(id).iter().chain(stage.after.get(&id));
                 let ready = waits_for.filter_map(|a| phase.get(a)).max();
                 phase.insert(id, ready.copied().unwrap_or(0));
-            } else {
-                let next = slot.len() + 1;
-                slot.insert(id, next);
-                phase.insert(id, next);
+                continue;
             }
+            let at = match stage.op(id) {
+                // Slices are read where their arguments are: those of one value do not wait for each other.
+                Op::SliceCols(_) | Op::SliceRows(_) => {
+                    let of = stage.args(id)[0];
+                    match phase.get(&of) {
+                        Some(_) if stage.is_element(of) => *sliced.entry(of).or_insert_with(&mut next),
+                        there => there.copied().unwrap_or(0),
+                    }
+                }
+                _ => next(),
+            };
+            slot.insert(id, at);
+            phase.insert(id, at);
         }
         Times { slot, phase }
     }
