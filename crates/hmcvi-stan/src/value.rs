@@ -266,7 +266,7 @@ impl Data {
     }
 
     /// The shortest way to keep these cells.
-    fn of(cells: Vec<Cell>, scalar: bool) -> Data {
+    pub(crate) fn of(cells: Vec<Cell>, scalar: bool) -> Data {
         match cells.first() {
             Some(Cell::Known(number)) if scalar => Data::Num(*number),
             Some(&Cell::Of { node, at }) => {

@@ -132,6 +132,24 @@ fn programs_that_say_the_same_have_the_same_density() {
              parameters { real<lower=0> x; } model { target += root(x); }",
             "parameters { real<lower=0> x; } model { target += sqrt(x); }",
         ),
+        // Sums of known multiples, in every lane and alone, with what is neither; parts of them are used, too.
+        (
+            "data { int N; vector[N] y; } parameters { real a; vector[7] b; }
+             model { for (n in 1:N) { real eta = a; for (k in 1:7) eta += b[k] * (k * y[n] - 1); y[n] ~ normal(eta, 1); } }",
+            "data { int N; vector[N] y; } parameters { real a; vector[7] b; }
+             model { matrix[N, 7] X; for (k in 1:7) X[, k] = k * y - 1; y ~ normal(a + X * b, 1); }",
+        ),
+        (
+            "parameters { vector[7] b; } model { real s = 2; for (k in 1:7) { s -= k * b[k]; if (k == 3) s += b[1]^2; } target += s;
+               real t = 0; for (k in 1:7) { t += b[k] * k; if (k == 4) target += t; } target += exp(t); }",
+            "parameters { vector[7] b; } model { vector[7] k = linspaced_vector(7, 1, 7);
+               target += 2 - dot_product(k, b) + square(b[1]) + dot_product(k[1:4], b[1:4]) + exp(dot_product(k, b)); }",
+        ),
+        (
+            "data { int N; vector[N] y; } parameters { vector[8] b; }
+             model { for (n in 1:N) { real s = 0; for (k in 1:8) s += exp(b[k] * y[n]); target += log(s); } }",
+            "data { int N; vector[N] y; } parameters { vector[8] b; } model { for (n in 1:N) target += log(sum(exp(b * y[n]))); }",
+        ),
         (
             "parameters { simplex[1] p; real x; } model { x ~ normal(p[1], 1); }",
             "parameters { real x; } model { x ~ normal(1, 1); }",

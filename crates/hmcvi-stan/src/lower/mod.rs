@@ -72,10 +72,10 @@ impl Plan {
         parameters: Arc<[Parameter]>,
     ) -> Result<Plan> {
         let mut nodes = tape.nodes;
-        let mut wanted: Vec<Data> = target.iter().map(|value| value.data.clone()).collect();
+        let wanted: Vec<Data> = target.iter().map(|value| value.data.clone()).collect();
         let lengths: Vec<usize> = target.iter().map(Value::elements).collect();
         let outputs: Vec<&Value> = derived.iter().map(|(_, _, value)| value).collect();
-        sums::collapse(&mut nodes, &mut wanted, &outputs);
+        sums::collapse(&mut nodes, &wanted, &outputs);
         let depths = depths(&nodes);
         let live = live(&nodes, &wanted, &lengths, &outputs);
         let groups = group(&nodes, &depths, &live);
