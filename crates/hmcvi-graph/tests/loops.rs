@@ -28,7 +28,7 @@ impl<'g> Parts<'g> {
             x: (x * graph.parameter("v", 1, WIDTH)).tanh(),
             z: x + graph.parameter("start", 1, WIDTH),
             sizes: (sizes * 0.5).exp(),
-            kicks: Expr::concat_cols(&vec![x; STEPS]) * sizes,
+            kicks: Expr::concat_cols(&[x; STEPS]) * sizes,
         }
     }
 
