@@ -167,6 +167,7 @@ impl CudaExecutable {
         let area = |area: Area| {
             device.zeros::<f32>(match area {
                 Area::Tiles => written.tiles,
+                Area::Own => written.own,
                 Area::Fixed => plan.fixed_len,
                 Area::Sums => plan.accumulator_len,
                 Area::Parts => written.parts,

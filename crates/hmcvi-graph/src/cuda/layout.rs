@@ -46,8 +46,10 @@ pub(super) struct Bases {
 /// Bases behind those that a program names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Area {
-    /// Values of the row stages.
+    /// Values of the row stages that the blocks of a cluster share.
     Tiles,
+    /// Those that every block has for itself.
+    Own,
     /// Values of the fixed stages.
     Fixed,
     /// Sums over rows.
@@ -63,8 +65,16 @@ pub(super) enum Area {
 }
 
 impl Area {
-    pub(super) const ALL: [Area; 7] =
-        [Area::Tiles, Area::Fixed, Area::Sums, Area::Parts, Area::Packed, Area::History, Area::Trace];
+    pub(super) const ALL: [Area; 8] = [
+        Area::Tiles,
+        Area::Own,
+        Area::Fixed,
+        Area::Sums,
+        Area::Parts,
+        Area::Packed,
+        Area::History,
+        Area::Trace,
+    ];
 }
 
 impl Bases {

@@ -65,12 +65,14 @@ fn last_through_loops(lives: &mut [Life], steps: &[&Step], loops: &[Repeated]) {
 
 #[cfg(feature = "cuda")]
 impl super::RowStage {
-    /// Places of the buffers for a device that adds up all products over rows after the other steps,
+    /// Places of some of the buffers for a device that adds up all products over rows after the other steps,
     /// and columns in all.
-    pub(crate) fn places_with_products_last(&self) -> (Vec<usize>, usize) {
+    pub(crate) fn places_with_products_last(&self, is_here: impl Fn(usize) -> bool) -> (Vec<usize>, usize) {
         let is_sum = |step: &&Step| matches!(step, Step::Accumulate { .. });
         let steps = self.steps.iter().filter(|s| !is_sum(s)).chain(self.steps.iter().filter(is_sum));
-        tile(&self.buffers, &steps.collect::<Vec<_>>(), &[])
+        let size = |(i, cols): (usize, &usize)| if is_here(i) { *cols } else { 0 };
+        let sizes: Vec<usize> = self.buffers.iter().enumerate().map(size).collect();
+        tile(&sizes, &steps.collect::<Vec<_>>(), &[])
     }
 }
 
@@ -144,7 +146,8 @@ const ALIGN: usize = 16;
 
 /// The smallest gap that fits, in the order of the first writes.
 fn allocate(lives: &[Life]) -> (Vec<usize>, usize) {
-    let mut order: Vec<usize> = (0..lives.len()).filter(|&i| lives[i].first != usize::MAX).collect();
+    let mut order: Vec<usize> =
+        (0..lives.len()).filter(|&i| lives[i].first != usize::MAX && lives[i].size > 0).collect();
     order.sort_by_key(|&i| lives[i].first);
     let mut offsets = vec![0; lives.len()];
     let mut places = Places::default();

@@ -189,7 +189,7 @@ pub(crate) enum Base {
 }
 
 /// A matrix in memory: `offset` values after the base, `stride` values from row to row.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct View {
     pub(crate) base: Base,
     pub(crate) offset: usize,

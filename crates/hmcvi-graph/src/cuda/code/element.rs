@@ -12,6 +12,8 @@ pub(super) struct Element<'g> {
     needed: BTreeSet<Value>,
     /// Whether values of a column are read with those of every place.
     columns: bool,
+    /// Whether results have an index, too.
+    results: bool,
 }
 
 /// When a source is read.
@@ -36,12 +38,17 @@ impl<'g> Element<'g> {
                 needed.extend(instruction.args());
             }
         }
-        Element { group, needed, columns: false }
+        Element { group, needed, columns: false, results: false }
     }
 
     /// Reads values of a column anew for every value, where a thread has values of several columns.
     pub(super) fn with_columns(self) -> Self {
         Element { columns: true, ..self }
+    }
+
+    /// Has several values of everything, results too.
+    pub(super) fn with_several(self) -> Self {
+        Element { columns: true, results: true, ..self }
     }
 
     /// Needed sources with their numbers.
@@ -70,30 +77,52 @@ impl<'g> Element<'g> {
             Some(Source::BatchSize) => "(float)x.all".into(),
             Some(s) if self.when(*s) == When::Each => format!("s{value}{index}"),
             Some(_) => format!("s{value}"),
+            None if self.results => format!("v{value}{index}"),
             None => format!("v{value}"),
         }
     }
 
-    /// Lines that compute the needed instructions.
-    pub(super) fn compute(&self, index: &str) -> String {
+    /// Lines that compute the needed instructions for several values of a thread, with an index behind each name.
+    pub(super) fn compute_in<const N: usize>(&self, indices: [&str; N]) -> String {
         let first = self.group.sources.len();
         let mut text = String::new();
-        for (i, instruction) in self.group.instructions.iter().enumerate() {
-            if !self.needed.contains(&(first + i)) {
-                continue;
+        let needed = |i: &usize| self.needed.contains(&(first + i));
+        for i in (0..self.group.instructions.len()).filter(needed) {
+            let _ = writeln!(text, "float v{}[{N}];", first + i);
+        }
+        let results = indices.map(|index| self.results(index));
+        for at in 0..results[0].len() {
+            for (lines, index) in results.iter().zip(indices) {
+                let (v, result) = &lines[at];
+                let _ = writeln!(text, "v{v}{index} = {result};");
             }
-            let name = |v: Value| self.name(v, index);
-            let result = match *instruction {
-                Instruction::Unary(Unary::Polygamma(order), a) => {
-                    format!("f_polygamma<{order}>({})", name(a))
-                }
-                Instruction::Unary(f, a) => format!("f_{}({})", f.name(), name(a)),
-                Instruction::Binary(f, a, b) => format!("f_{}({}, {})", f.name(), name(a), name(b)),
-                Instruction::Select(c, a, b) => format!("{} != 0.0f ? {} : {}", name(c), name(a), name(b)),
-            };
-            let _ = writeln!(text, "float v{} = {result};", first + i);
         }
         text
+    }
+
+    /// Lines that compute the needed instructions.
+    pub(super) fn compute(&self, index: &str) -> String {
+        self.results(index).into_iter().fold(String::new(), |mut text, (v, result)| {
+            let _ = writeln!(text, "float v{v} = {result};");
+            text
+        })
+    }
+
+    /// The needed instructions, each with the text of its result.
+    fn results(&self, index: &str) -> Vec<(Value, String)> {
+        let first = self.group.sources.len();
+        let name = |v: Value| self.name(v, index);
+        let text = |instruction: &Instruction| match *instruction {
+            Instruction::Unary(Unary::Polygamma(order), a) => {
+                format!("f_polygamma<{order}>({})", name(a))
+            }
+            Instruction::Unary(f, a) => format!("f_{}({})", f.name(), name(a)),
+            Instruction::Binary(f, a, b) => format!("f_{}({}, {})", f.name(), name(a), name(b)),
+            Instruction::Select(c, a, b) => format!("{} != 0.0f ? {} : {}", name(c), name(a), name(b)),
+        };
+        let numbered =
+            self.group.instructions.iter().enumerate().map(|(i, instruction)| (first + i, instruction));
+        numbered.filter(|(v, _)| self.needed.contains(v)).map(|(v, i)| (v, text(i))).collect()
     }
 }
 

@@ -1,8 +1,8 @@
 //! Find where the steps of a row stage must wait for each other.
 //!
 //! Blocks of a cluster share a tile. Element-wise steps and the columns that products compute are cut
-//! in the same way, so what one such step writes and the next reads stays within a block; anything
-//! else crosses blocks.
+//! in the same way, so what one such step writes and the next reads stays within a block; so does what every block has
+//! for itself. Anything else crosses blocks.
 
 use std::ops::Range;
 
@@ -17,13 +17,23 @@ pub(super) enum Share {
     All,
 }
 
-/// Columns of the tile's memory, the staging memory, or a sum over rows.
+/// Columns of the tile's memory, of what a block has for itself, parts of its shared memory, or a sum over rows.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Place {
     Tile(Range<usize>),
-    Stage,
+    Own(Range<usize>),
+    /// Left operands. Written by columns, they are handed on to all blocks.
+    Slot(usize),
+    /// The result of a product.
+    Result,
     Scratch,
     Sum(usize),
+}
+
+impl Place {
+    fn is_shared_memory(&self) -> bool {
+        matches!(self, Place::Slot(_) | Place::Result | Place::Scratch)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -60,7 +70,7 @@ impl Hazards {
         {
             let wait = wait(old, *waited, new);
             most = most.max(wait);
-            shared |= wait == Wait::Block && matches!(new.place, Place::Stage | Place::Scratch);
+            shared |= wait == Wait::Block && new.place.is_shared_memory();
         }
         let wait = if most == Wait::Cluster && shared { Wait::Both } else { most };
         match wait {
@@ -79,8 +89,13 @@ fn wait(old: &Access, waited: bool, new: &Access) -> Wait {
     }
     let block = if waited { Wait::None } else { Wait::Block };
     match (&old.place, &new.place) {
-        (Place::Stage, Place::Stage) | (Place::Scratch, Place::Scratch) => block,
+        (Place::Result, Place::Result) | (Place::Scratch, Place::Scratch) => block,
         (Place::Sum(a), Place::Sum(b)) if a == b => block,
+        (Place::Slot(a), Place::Slot(b)) if a == b => {
+            let handed_on = |access: &Access| matches!(access.share, Share::Columns(_));
+            if handed_on(old) || handed_on(new) { Wait::Cluster } else { block }
+        }
+        (Place::Own(a), Place::Own(b)) if a.start < b.end && b.start < a.end => block,
         (Place::Tile(a), Place::Tile(b)) if a.start < b.end && b.start < a.end => {
             let same = match (old.share, new.share) {
                 (Share::Columns(a_cols), Share::Columns(b_cols)) => a_cols == b_cols && a.start == b.start,
@@ -119,5 +134,22 @@ mod tests {
         assert_eq!(hazards.step(vec![scratch()]), Wait::None);
         assert_eq!(hazards.step(vec![scratch(), tile(8..16, Share::All, false)]), Wait::Both);
         assert_eq!(hazards.step(vec![scratch()]), Wait::Block);
+    }
+
+    #[test]
+    fn operands_that_are_handed_on_wait_for_all_blocks_and_own_values_for_none() {
+        let mut hazards = Hazards::default();
+        let slot = |i, share, writes| Access { place: Place::Slot(i), share, writes };
+        let own = |writes| Access { place: Place::Own(0..8), share: Share::All, writes };
+        assert_eq!(hazards.step(vec![slot(0, Share::Columns(8), true), own(true)]), Wait::None);
+        assert_eq!(hazards.step(vec![own(false)]), Wait::Block);
+        assert_eq!(hazards.step(vec![slot(0, Share::All, false)]), Wait::Cluster);
+        // The other slot is free; the first one is read until all blocks have waited again.
+        assert_eq!(hazards.step(vec![slot(1, Share::Columns(8), true)]), Wait::None);
+        assert_eq!(hazards.step(vec![slot(1, Share::All, false)]), Wait::Cluster);
+        assert_eq!(hazards.step(vec![slot(0, Share::Columns(8), true)]), Wait::None);
+        // What a block copies for itself.
+        assert_eq!(hazards.step(vec![slot(2, Share::All, true)]), Wait::None);
+        assert_eq!(hazards.step(vec![slot(2, Share::All, true)]), Wait::Block);
     }
 }

@@ -13,17 +13,18 @@ use super::{Grid, Launch, Writer, head};
 use crate::cuda::layout::{Area, FIRST_POINTER};
 use crate::plan::Named;
 
-/// Values of shared memory that the steps of a stage need: staged left operands, and scratch memory
+/// Values of shared memory that the steps of a stage need: left operands, results of products, and scratch memory
 /// behind them.
 #[derive(Clone, Copy, Default)]
 pub(super) struct SharedMemory {
-    pub(super) staged: usize,
+    pub(super) operands: usize,
+    pub(super) result: usize,
     pub(super) scratch: usize,
 }
 
 impl SharedMemory {
     fn used(self) -> usize {
-        self.staged + self.scratch
+        self.operands + self.result + self.scratch
     }
 }
 
@@ -38,11 +39,11 @@ impl Writer<'_> {
         let mut lists = Lists::new(number, calls, self.tiling.cluster);
         // Lists are read from shared memory where there is room beside the operands and the first-level cache.
         let with_lists = (memory.used() + lists.words()) * size_of::<f32>();
-        lists.near = (with_lists <= self.shared.min(160 << 10)).then_some(memory.used());
+        lists.near = (with_lists <= self.shared.min(200 << 10)).then_some(memory.used());
         let text = [
             lists.declarations(),
             self.rows_head(number),
-            self.tile(memory.staged),
+            self.tile(memory),
             lists.find(),
             self.advance(places),
             lists.resolve(),
@@ -63,12 +64,13 @@ impl Writer<'_> {
     }
 
     /// Describes the tile, and copies the bases to shared memory.
-    fn tile(&self, staged: usize) -> String {
+    fn tile(&self, memory: SharedMemory) -> String {
+        let SharedMemory { operands, result, .. } = memory;
         let runs = self.bases.with_run() - self.bases.len();
         format!(
             "extern __shared__ float4 memory[];\n__shared__ float* base[ALL_BASES];\nTile x;\n\
              x.run = reinterpret_cast<const Run*>(words);\nx.stage = reinterpret_cast<float*>(memory);\n\
-             x.scratch = x.stage + {staged};\nx.rows = x.run->rows;\nx.all = x.run->all;\nx.index = blockIdx.x / CLUSTER;\n\
+             x.result = x.stage + {operands};\nx.scratch = x.result + {result};\nx.rows = x.run->rows;\nx.all = x.run->all;\nx.index = blockIdx.x / CLUSTER;\n\
              x.rank = blockIdx.x % CLUSTER;\nx.first = x.index * ROWS;\n\
              for (int i = threadIdx.x; i < BASES; i += THREADS) base[i] = reinterpret_cast<float*>(table[i]);\n\
              if (threadIdx.x < {runs}) base[BASES + threadIdx.x] = reinterpret_cast<float*>(words[{FIRST_POINTER} + threadIdx.x]);\n"
@@ -84,6 +86,8 @@ impl Writer<'_> {
         };
         let tile = places.width * places.tile_rows;
         advance(bases.area(Area::Tiles), format!("(size_t)x.index * {tile}"));
+        let own = places.own_width * places.tile_rows;
+        advance(bases.area(Area::Own), format!("((size_t)x.index * CLUSTER + x.rank) * {own}"));
         let sums = format!("{} + (size_t)x.index * {}", self.parts, places.sums_len);
         advance(bases.area(Area::Parts), sums);
         let rows = |named: &Named| format!("(size_t)x.first * {}", named.shape.cols);
@@ -96,16 +100,19 @@ impl Writer<'_> {
         for i in 0..plan.indices.len() {
             advance(bases.index(i), "x.first".into());
         }
-        text + "}\n__syncthreads();\n"
+        // Others may hand on values from here on.
+        text + "}\ncluster_sync();\n"
     }
 
     fn loop_over(&self, lists: &Lists) -> String {
         let Lists { cases, steps_len: count, .. } = lists;
         let (trace, first) = (self.bases.area(Area::Trace), self.steps.len());
         format!(
-            "for (int s = 0; s < {count}; ++s) {{\nint4 step = steps[s];\nconst uint2* arguments = list + step.z;\n\
-             TIME({trace}, 2 * (s + {first}));\nif (step.y & 1) __syncthreads();\nif (step.y & 2) cluster_sync();\n\
-             TIME({trace}, 2 * (s + {first}) + 1);\nswitch (step.x) {{\n{cases}}}\n}}\nTIME({trace}, 2 * ({count} + {first}));\n}}\n"
+            "const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;\n\
+             for (int s = 0; s < {count}; ++s) {{\nint4 step = steps[s];\nconst uint2* arguments = list + step.z;\n\
+             TIME({trace}, 2 * (s + {first}));\nif (!(step.y & 4)) wait_for(step.y);\n\
+             TIME({trace}, 2 * (s + {first}) + 1);\nswitch (step.x) {{\n{cases}}}\n}}\nTIME({trace}, 2 * ({count} + {first}));\n\
+             // No block ends while others may hand on values to it.\nif (CLUSTER > 1) cluster_sync();\n}}\n"
         )
     }
 }
@@ -139,7 +146,7 @@ impl Lists {
                 wait if cluster > 1 => wait as u32,
                 wait => u32::from(wait != Wait::None),
             };
-            lists.add(case, wait, &call.arguments);
+            lists.add(case, wait + 4 * u32::from(call.waits), &call.arguments);
         }
         lists
     }

@@ -12,7 +12,9 @@ mod hazards;
 mod kernel;
 mod rows;
 mod rowwise;
+mod schedule;
 mod sums;
+mod tiles;
 
 use std::ops::Range;
 
@@ -47,6 +49,7 @@ pub(super) struct Code {
     /// Launches up to the end of each row stage, and the places of the sums that are there then.
     pub(super) ends: Vec<(usize, Vec<Range<usize>>)>,
     pub(super) tiles: usize,
+    pub(super) own: usize,
     pub(super) parts: usize,
     pub(super) packed: usize,
     /// What the steps of all row stages do, in order.
@@ -66,6 +69,7 @@ struct Writer<'p> {
     kernels: String,
     launches: Vec<Launch>,
     tiles: usize,
+    own: usize,
     parts: usize,
     packed: usize,
     steps: Vec<String>,
@@ -104,8 +108,8 @@ pub(super) fn write(plan: &Plan, tiling: Tiling, shared: usize, processors: usiz
         }
     }
     let source = writer.source();
-    let Writer { launches, tiles, parts, packed, steps, .. } = writer;
-    Code { source, launches, ends, tiles, parts, packed, steps }
+    let Writer { launches, tiles, own, parts, packed, steps, .. } = writer;
+    Code { source, launches, ends, tiles, own, parts, packed, steps }
 }
 
 impl<'p> Writer<'p> {
@@ -120,6 +124,7 @@ impl<'p> Writer<'p> {
             kernels: String::new(),
             launches: Vec::new(),
             tiles: 0,
+            own: 0,
             parts: 0,
             packed: 0,
             steps: Vec::new(),

@@ -31,7 +31,8 @@ impl Writer<'_> {
              int given = min(row, x.rows - 1 - x.first); (void)given;\n{call}}}\n"
         );
         let label = format!("{} [{cols}]", step.op.name());
-        Call { label, text: parameters.text + &body, arguments: parameters.arguments, accesses, scratch: 0 }
+        let Parameters { text, arguments } = parameters;
+        Call { label, text: text + &body, arguments, accesses, scratch: 0, waits: false }
     }
 
     /// The call that runs a function on fixed rows, and its blocks of `threads` threads.

@@ -124,7 +124,7 @@ impl Writer<'_> {
 
     fn term(&self, term: &Term, places: &RowPlaces) -> String {
         let (a, b) = (places.whole(term.a), places.whole(term.b));
-        let (a_base, b_base) = (self.bases.of(term.a.base), self.bases.of(term.b.base));
+        let (a_base, b_base) = (places.base(self, term.a), places.base(self, term.b));
         format!(
             "{{{a_base}, {b_base}, {}LL, {}LL, {}LL, {}LL, {}, {}}},\n",
             a.0, b.0, a.1, b.1, term.a.stride, term.b.stride
