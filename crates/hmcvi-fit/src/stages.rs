@@ -7,6 +7,7 @@ use hmcvi_record::FitStage;
 /// The name of a stage in records.
 pub fn name(stage: Stage) -> &'static str {
     match stage {
+        Stage::Places => "places",
         Stage::Start => "start",
         Stage::Gaussian => "gaussian",
         Stage::Bend => "bend",
@@ -17,6 +18,7 @@ pub fn name(stage: Stage) -> &'static str {
 /// What a stage does, for a person.
 pub fn in_words(stage: Stage) -> &'static str {
     match stage {
+        Stage::Places => "trying places to begin from",
         Stage::Start => "looking for a first Gaussian",
         Stage::Gaussian => "learning the Gaussian",
         Stage::Bend => "bending its coordinates",
@@ -58,9 +60,7 @@ impl Stages {
             self.0.push(FitStage { name, stopped: None, trace });
         }
         let done = progress.updates.0 as u64;
-        // Several starts are counted before what follows them.
-        let later = |stage: &&mut FitStage| stage.trace.last().is_none_or(|(last, _)| *last < done);
-        if let Some(stage) = self.0.last_mut().filter(later) {
+        if let Some(stage) = self.0.last_mut() {
             stage.trace.push((done, Some(progress.bound).filter(|bound| bound.is_finite())));
         }
         begins

@@ -199,6 +199,20 @@ fn who_watches_can_stop_a_fit_and_keeps_what_there_is() {
 }
 
 #[test]
+fn places_to_begin_from_are_counted() {
+    let mut seen = Vec::new();
+    let watch = &mut |progress: Progress| {
+        if progress.stage == Stage::Places {
+            seen.push((progress.updates, progress.bound));
+        }
+        progress.stage == Stage::Places
+    };
+    line().fit_watched(&Fit { starts: 3, ..Fit::default().without_chain() }, watch).expect("a fit");
+    assert_eq!(seen.iter().map(|(updates, _)| *updates).collect::<Vec<_>>(), [(1, 3), (2, 3), (3, 3)]);
+    assert!(seen.windows(2).all(|pair| pair[0].1 <= pair[1].1), "the best one is kept: {seen:?}");
+}
+
+#[test]
 fn densities_that_cannot_be_fitted_are_refused() {
     let of = |model: Model| model.bind(&Data::new()).expect("a model");
     let nowhere = of({

@@ -12,6 +12,7 @@ from typing import Any
 EVERY = 5.0
 
 IN_WORDS = {
+    "places": "trying places to begin from",
     "start": "looking for a first Gaussian",
     "gaussian": "learning the Gaussian",
     "bend": "bending its coordinates",

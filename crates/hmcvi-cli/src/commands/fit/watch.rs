@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use hmcvi::bayes::fit::{EvidenceStage, Progress};
+use hmcvi::bayes::fit::{EvidenceStage, Progress, Stage};
 use hmcvi_fit::{Stages, in_words, of_evidence};
 
 use crate::Context;
@@ -59,10 +59,14 @@ impl<'c> Watch<'c> {
             self.begun = Instant::now();
         }
         let (done, most) = progress.updates;
+        let counted = match progress.stage {
+            Stage::Places => format!("place {done} of {most}"),
+            _ => format!("update {done} of {most} at most"),
+        };
         let line = Line::with_bar(done as f64 / most as f64)
             .part(Rank::Vital, in_words(progress.stage))
             .part(Rank::Vital, format!("bound {:.2}", progress.bound))
-            .part(Rank::Useful, format!("update {done} of {most} at most"))
+            .part(Rank::Useful, counted)
             .part(Rank::Important, format!("left {} at most", self.left(done, most)));
         self.show(&line, begins.then(|| in_words(progress.stage)));
         self.all_go_on()

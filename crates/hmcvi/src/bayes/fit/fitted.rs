@@ -18,6 +18,8 @@ use crate::nn::Parameters;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
+    /// Trying several places to begin from, where that is asked for; each counts as an update.
+    Places,
     /// Looking for a first Gaussian.
     Start,
     /// Learning the Gaussian.

@@ -239,7 +239,7 @@ impl Bound {
             }
             if let Some(best) = best.as_ref().filter(|_| settings.starts > 1) {
                 let updates = (start as usize + 1, settings.starts);
-                if !watch(Progress { stage: Stage::Start, updates, bound: best.bound }) {
+                if !watch(Progress { stage: Stage::Places, updates, bound: best.bound }) {
                     break;
                 }
             }

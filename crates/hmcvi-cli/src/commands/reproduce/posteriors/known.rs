@@ -5,6 +5,8 @@ pub(super) struct Reference {
     pub(super) posterior: &'static str,
     /// The built-in model.
     pub(super) model: &'static str,
+    /// Settings other than the usual ones.
+    pub(super) settings: &'static [&'static str],
 }
 
 /// A posterior on whose log evidence others have published a lower bound.
@@ -22,7 +24,7 @@ pub(super) struct Published {
 }
 
 const fn reference(posterior: &'static str, model: &'static str) -> Reference {
-    Reference { posterior, model }
+    Reference { posterior, model, settings: &[] }
 }
 
 pub(super) const REFERENCES: [Reference; 17] = [
@@ -33,7 +35,8 @@ pub(super) const REFERENCES: [Reference; 17] = [
     reference("low_dim_gauss_mix-low_dim_gauss_mix", "mixture"),
     reference("gp_pois_regr-gp_regr", "gp"),
     reference("sblrc-blr", "regression"),
-    reference("diamonds-diamonds", "diamonds"),
+    // At the usual rate the noise of learning its 26 dimensions is more than what it differs from a Gaussian by.
+    Reference { settings: &["learning.rate=0.003"], ..reference("diamonds-diamonds", "diamonds") },
     reference("earnings-earn_height", "earnings"),
     reference("earnings-logearn_interaction_z", "log-earnings"),
     reference("kidiq-kidscore_interaction", "kidscore-interaction"),

@@ -53,7 +53,7 @@ pub(super) fn all(common: &Common<'_>) -> Result<Vec<Row>, Failure> {
         };
         let spec = FitSpec { data, ..usual(model, common) };
         let about = About::Reference { posterior: known.posterior, folder };
-        rows.push(Row::new(about, known.model, spec, common, &[])?);
+        rows.push(Row::new(about, known.model, spec, common, known.settings)?);
     }
     // There are no programs of these.
     for published in PUBLISHED.iter().filter(|_| common.programs.is_none()) {
