@@ -47,14 +47,14 @@ pub enum CudaError {
     /// NCCL is not installed.
     #[error(
         "NCCL was not found (libnccl.so.2, looked in {looked_in}); install it (Debian's libnccl2, or the Python package \
-         nvidia-nccl-cu12), or let sums go through the host (`--sums host`)"
+         nvidia-nccl-cu12), or let sums go through the host"
     )]
     NoNccl {
         /// Where it was looked for.
         looked_in: String,
     },
     /// A failure of NCCL.
-    #[error("{call} failed: {why}; NCCL_DEBUG=INFO says more, and `--sums host` works without NCCL")]
+    #[error("{call} failed: {why}; NCCL_DEBUG=INFO says more, and sums through the host work without NCCL")]
     Nccl {
         /// What was asked of it.
         call: &'static str,
