@@ -91,9 +91,10 @@ fn fits_are_made_one_after_the_other_and_held_against_what_is_known() {
     let apart = &found["apart"];
     let distance =
         |key: &str| ["mean", "standard_error"].map(|of| apart[key][of].as_f64().expect("a distance"));
-    // 38 observations: log sigma leans to one side, by a sixth of its skewness of 0.23. After 60 updates means are off, too.
+    // 38 observations: log sigma leans to one side, by a sixth of its skewness of 0.23. After 60 updates means are off, too. That is
+    // found by more than three standard errors.
     let [gaussian, error] = distance("gaussian");
-    assert!(gaussian > 0.005 && gaussian < 0.5 && error < 0.1 * gaussian, "{apart}");
+    assert!(gaussian > 0.005 && gaussian < 0.5 && 3.0 * error < gaussian, "{apart}");
     let [own, [gain, _]] = ["hmcvi", "gain"].map(distance);
     assert!((gaussian - own[0] - gain).abs() < 1e-9 && own[0] < 0.5, "{apart}");
     assert!(apart["weights"]["value"].as_f64().is_some_and(|z| z.abs() < 4.0), "{apart}");
