@@ -105,7 +105,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.insert(0, {here!r})
 from conftest import SCHOOLS, schools
 def stop(*told):
-    if told[0] == "gaussian":
+    # The first look after the start; a stage shorter than the time between two looks is not seen.
+    if told[0] != "start":
         os.kill(os.getpid(), signal.SIGINT)
 try:
     schools(**SCHOOLS).fit(draws=100, progress=stop)
