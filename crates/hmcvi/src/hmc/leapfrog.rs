@@ -25,7 +25,7 @@ pub struct Leapfrog<'g> {
 /// The path of a simulation.
 #[derive(Clone, Debug)]
 pub struct Trajectory<'g> {
-    /// All states from the first to the last. Rows that diverged stop on the way.
+    /// All states from the first to the last. Coordinates that would leave the range stay where they are.
     pub states: Vec<State<'g>>,
     /// 1 for rows that left the range of numbers on the way, or ended where there is no density; else 0.
     pub diverged: Expr<'g>,
@@ -83,28 +83,30 @@ impl<'g> Leapfrog<'g> {
         after: impl Fn(usize, State<'g>) -> State<'g>,
     ) -> Trajectory<'g> {
         let mut states = vec![start];
-        let mut diverged = start.z.graph().constant(0.0);
+        let mut stayed = start.z.graph().constant(1.0);
         let mut state = start;
         for step in 0..self.steps {
-            let (next, bad) = self.held_step(state);
-            diverged = diverged.max(bad);
+            let (next, fine) = self.held_step(state);
+            stayed = stayed * fine;
             state = after(step, next);
             states.push(state);
         }
-        Trajectory { states, diverged: diverged.max(1.0 - state.log_density.is_finite()) }
+        let left = (1.0 - stayed).sum_cols().greater(0.0);
+        Trajectory { states, diverged: left.max(1.0 - state.log_density.is_finite()) }
     }
 
-    /// One step, or none for rows whose step leads out of range; and which rows these are.
+    /// One step, and 1 for coordinates that it leaves in range. The others stay where they were, one by one: whole rows
+    /// would have to wait for a sum over their coordinates, twice in every step, and have diverged in either case.
     fn held_step(&self, state: State<'g>) -> (State<'g>, Expr<'g>) {
         let half = self.step_size * 0.5;
         let kicked = state.v + half * state.force;
         let moved = state.z + self.step_size * self.kinetic.velocity(kicked);
         // Before the second force is evaluated: it must only ever see positions in range.
-        let lost = (1.0 - moved.abs().less_equal(POSITION_LIMIT)).sum_cols().greater(0.0);
-        let next = State::new(&self.potential, lost.select(state.z, moved), kicked);
+        let in_range = moved.abs().less_equal(POSITION_LIMIT);
+        let next = State::new(&self.potential, in_range.select(moved, state.z), kicked);
         let pushed = kicked + half * next.force;
-        let bad = lost.max((1.0 - pushed.is_finite()).sum_cols().greater(0.0));
-        (next.with_momentum(bad.select(state.v, pushed)), bad)
+        let fine = in_range * pushed.is_finite();
+        (next.with_momentum(fine.select(pushed, state.v)), fine)
     }
 
     /// Total energy `H(z, v) = U(z) + K(v)` of every row.
