@@ -1,6 +1,7 @@
 //! Compile expressions into stages of steps that any device can run.
 //!
-//! The passes, in order: [`stages`] finds what is needed, [`wide`] takes values of many columns out of memory, [`stages`]
+//! The passes, in order: [`stages`] finds what is needed, [`wide`] takes values of many columns out of memory (for GPUs
+//! `rows_first` saves steps instead), [`stages`]
 //! cuts what is left into stages, [`fuse`] decides which values are kept in memory and which element-wise operations
 //! run together, [`emit`] (and [`blocks`], for blocks of columns) writes the steps of a stage, and [`buffers`] gives
 //! every kept value its place.
@@ -18,6 +19,8 @@ mod loops;
 mod order;
 mod parts;
 mod program;
+#[cfg(any(test, feature = "cuda"))]
+mod rows_first;
 mod stages;
 mod sums_last;
 mod unroll;
@@ -46,7 +49,8 @@ enum For {
     Processor,
     /// The same with all loops written out.
     ProcessorUnrolled,
-    /// Many threads with much memory: everything is done in every run.
+    /// Many threads with much memory, and a price for every step: everything is done in every run, and sums over rows and
+    /// columns begin with the rows.
     #[cfg(feature = "cuda")]
     Gpu,
 }

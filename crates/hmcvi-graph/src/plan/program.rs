@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-#[cfg(feature = "cuda")]
-use super::Step;
 use super::{For, Plan, Root, stages};
+#[cfg(feature = "cuda")]
+use super::{Step, rows_first};
 use crate::error::CompileError;
 use crate::expr::Expr;
 use crate::graph::Graph;
@@ -127,7 +127,8 @@ impl Program {
         let is_same = self.plan.is_for_all
             && self.plan.once.is_empty()
             && !self.plan.steps().any(|s| matches!(s, Step::Wide(_)))
-            && !self.plan.has_loops();
+            && !self.plan.has_loops()
+            && !rows_first::applies(&self.plan.nodes);
         if is_same {
             return self.plan.clone();
         }
@@ -137,6 +138,16 @@ impl Program {
 }
 
 impl Program {
+    /// A program of a plan, for tests of passes.
+    #[cfg(test)]
+    pub(super) fn of(plan: Plan) -> Self {
+        Program {
+            plan: Arc::new(plan),
+            #[cfg(feature = "cuda")]
+            source: Arc::default(),
+        }
+    }
+
     /// Names of what it returns.
     pub fn output_names(&self) -> impl Iterator<Item = &str> {
         self.plan.outputs.iter().map(|o| &*o.name)

@@ -12,6 +12,8 @@ use std::sync::Arc;
 use super::buffers;
 use super::emit::{self, Emitter};
 use super::loops::{self, Loops};
+#[cfg(feature = "cuda")]
+use super::rows_first;
 use super::{For, Named, Plan, Root, RowStage, Stage, Target, again, constants, unroll, wide};
 use crate::graph::{Node, NodeId};
 use crate::op::{Binary, Op, Unary};
@@ -88,6 +90,10 @@ pub(super) fn plan(nodes: &[Node], constants: &[Arc<[f64]>], roots: &[Root], tar
     if is_once && Loops::of(&nodes).is_empty() {
         (nodes, roots) = wide::gather(nodes, roots);
     }
+    #[cfg(feature = "cuda")]
+    if target == For::Gpu {
+        (nodes, roots) = rows_first::rewrite(nodes, roots);
+    }
     let mut analysis = analyse(nodes, &roots, is_once);
     if is_once && analysis.loops.is_empty() {
         again::recompute(&mut analysis);
@@ -156,7 +162,7 @@ fn sums_at(level: usize, analysis: &Analysis, targets: &[Target]) -> Vec<Range<u
 }
 
 /// Keeps the nodes that the roots need, in order and renumbered, without `stop_gradient`.
-fn compact(nodes: &[Node], roots: &[Root]) -> (Vec<Node>, Vec<Root>) {
+pub(super) fn compact(nodes: &[Node], roots: &[Root]) -> (Vec<Node>, Vec<Root>) {
     let ends = loops::ends(nodes);
     let mut needed = vec![false; nodes.len()];
     let mut todo: Vec<NodeId> = roots
