@@ -6,8 +6,8 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use hmcvi::run::Builtin;
 
 use crate::commands::{
-    bench, compare, config, data, diagnose, doctor, encode, eval, figures, fit, hmc, quickstart, report,
-    reproduce, resume, sample, sweep, train,
+    bench, compare, config, data, diagnose, doctor, encode, eval, figures, fit, hmc, presets, quickstart,
+    report, reproduce, resume, sample, sweep, train,
 };
 
 /// Headings of options that several commands share, which come after a command's own.
@@ -129,10 +129,11 @@ pub(crate) enum Command {
     #[command(after_help = "Example:
   hmcvi figures --only 5,6,8 --model runs/hmcvi-4-1 --image 3")]
     Figures(figures::Arguments),
-    /// List the rows of the paper's table
-    #[command(after_help = "Example:
-  hmcvi presets")]
-    Presets,
+    /// List the rows of the paper's table, and other families by name
+    #[command(after_help = "Examples:
+  hmcvi presets
+  hmcvi presets --families --json")]
+    Presets(presets::Arguments),
     /// Fetch, verify or describe data
     #[command(
         subcommand,

@@ -100,7 +100,7 @@ fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Encode(arguments) => commands::encode::run(context, &arguments),
         Command::Hmc(arguments) => commands::hmc::run(context, &arguments),
         Command::Figures(arguments) => commands::figures::run(context, &arguments),
-        Command::Presets => commands::presets::run(context),
+        Command::Presets(arguments) => commands::presets::run(context, &arguments),
         Command::Data(command) => commands::data::run(context, &command),
         Command::Config(command) => commands::config::run(context, &command),
         Command::Reproduce(command) => commands::reproduce::run(context, &command),

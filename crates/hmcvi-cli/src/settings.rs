@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hmcvi::Problem;
-use hmcvi::config::{PAPER_TABLE, PaperRow, RunSpec, preset};
+use hmcvi::config::{PAPER_TABLE, PaperRow, RunSpec, named_families, preset};
 use hmcvi::data::{Dataset, Table};
 use hmcvi::device::Device;
 use hmcvi::eval::image_shape;
@@ -45,7 +45,8 @@ pub(crate) fn find(target: &str) -> Result<Found, Failure> {
     if !path.exists() {
         let text = format!("`{target}` is neither a preset nor a file{}", similar(target));
         return Err(Failure::Usage(text).then(
-            "`hmcvi presets` lists the presets: basic-2d, hmcvi-1 to hmcvi-10, basic-20d and hmcvi-11 to hmcvi-20",
+            "`hmcvi presets` lists the presets: basic-2d, hmcvi-1 to hmcvi-10, basic-20d, hmcvi-11 to hmcvi-20, and \
+             families by name",
         ));
     }
     let text =
@@ -60,9 +61,14 @@ pub(crate) fn find(target: &str) -> Result<Found, Failure> {
 /// The preset that was probably meant.
 fn similar(target: &str) -> String {
     let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
-    let close =
-        PAPER_TABLE.iter().find(|row| plain(row.preset) == plain(target) || plain(row.name) == plain(target));
-    close.map_or(String::new(), |row| format!(" (did you mean `{}`?)", row.preset))
+    let paper = PAPER_TABLE.iter().flat_map(|row| [(row.preset, row.preset), (row.name, row.preset)]);
+    let paper = paper.map(|(name, preset)| (name.to_owned(), preset.to_owned()));
+    let families = named_families().into_iter().flat_map(|family| {
+        let [small, large] = family.presets();
+        [(small.clone(), small), (large.clone(), large.clone()), (family.name.to_owned(), large)]
+    });
+    let close = paper.chain(families).find(|(name, _)| plain(name) == plain(target));
+    close.map_or(String::new(), |(_, preset)| format!(" (did you mean `{preset}`?)"))
 }
 
 /// The settings of `PRESET`, `FILE.toml` or a run directory, for the data that was asked for.

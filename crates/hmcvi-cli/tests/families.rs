@@ -97,10 +97,39 @@ fn annealed_and_tempered_chains_go_through() {
 }
 
 #[test]
+fn chains_with_a_shared_start_and_networks_of_their_own_go_through() {
+    goes_through("hmcvi-4", &["family.draws=3", "family.shared_start=true"], "a shared start");
+    goes_through("hmcvi-5", &["chain.reverse_networks=each"], "a reverse network for each step");
+}
+
+#[test]
+fn families_have_presets_by_name() {
+    let sandbox = Sandbox::new();
+    let listed: Value =
+        serde_json::from_str(&sandbox.succeed(&["presets", "--families", "--json"])).expect("JSON");
+    let listed = listed.as_array().expect("a list");
+    assert!(listed.len() >= 16, "{} families", listed.len());
+    let text = sandbox.succeed(&["presets"]);
+    for family in listed {
+        for preset in family["presets"].as_array().expect("names") {
+            let preset = preset.as_str().expect("a name");
+            assert!(text.contains(preset), "{preset}");
+            let shown = sandbox.succeed(&["config", "show", preset]);
+            assert!(shown.contains(&format!("preset = \"{preset}\"")), "{shown}");
+        }
+    }
+    goes_through("uha-20d", &[], "reverse models in balance");
+    goes_through("hmc-annealed-mixture-2d", &[], "4 mixed Gaussians");
+    let text = sandbox.fail(2, &["train", "UHA"]);
+    assert!(text.contains("did you mean `uha-20d`"), "{text}");
+}
+
+#[test]
 fn settings_of_families_that_do_not_go_together_are_refused() {
     let sandbox = Sandbox::new();
     for (preset, setting, expected) in [
         ("basic-2d", "family.draws=0", "`family.draws` is 0, but must be a whole number from 1 to 1000"),
+        ("basic-2d", "family.shared_start=true", "false where `chain.hmc_steps` is 0"),
         ("basic-2d", "family.gradient=dreg", "\"plain\" or \"doubly-reparameterised\""),
         ("hmcvi-9", "chain.acceptance_gradient=score", "`family.draws` is 1, but must be at least 2"),
         ("hmcvi-9", "chain.tempering=true", "false where `chain.acceptance` is not \"none\""),
@@ -130,7 +159,7 @@ fn all_families_are_compared_after_one_plain_model() {
         "data.evaluation_draws=1",
     ];
     let table = sandbox.succeed(&compare);
-    assert!(table.contains("20 of 20 rows are done"), "{table}");
+    assert!(table.contains("22 of 22 rows are done"), "{table}");
     for file in ["sweep.json", "report.html", "learning.svg", "learning.png"] {
         assert!(sandbox.path().join("families").join(file).is_file(), "{file}");
     }

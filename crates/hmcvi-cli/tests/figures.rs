@@ -21,7 +21,7 @@ fn figures_are_written_with_their_data_and_not_replaced() {
     let refused = sandbox.fail(2, &["figures", "--only", "4", "--out", "f"]);
     assert!(refused.contains("4-flow-chart.svg") && refused.contains("--force"), "{refused}");
     sandbox.succeed(&["figures", "--only", "4", "--out", "f", "--force"]);
-    sandbox.fail(2, &["figures", "--only", "9"]);
+    sandbox.fail(2, &["figures", "--only", "10"]);
 }
 
 #[test]

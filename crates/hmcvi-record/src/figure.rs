@@ -245,6 +245,50 @@ pub struct Density {
     pub divergence: f64,
 }
 
+/// A family that was fitted to one image, beside its posterior.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Fitted {
+    /// What it is.
+    pub name: String,
+    /// A kernel estimate from its draws, and how far that is from the posterior.
+    pub density: Density,
+    /// Share of the draws in each mode of the posterior.
+    pub shares: Vec<f64>,
+    /// Share of the draws that are not on the grid.
+    pub outside: f64,
+    /// Mean bound of the draws, `L_aux`; `log p(x)` less this is at least the divergence.
+    pub bound: f64,
+    /// Gaussians that its draws begin with.
+    pub parts: usize,
+    /// Whether its chain leads over densities between where draws begin and the posterior.
+    pub is_annealed: bool,
+}
+
+/// Approximations of a posterior that has several modes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Modes {
+    /// Number of the test image.
+    pub image: usize,
+    /// Its class.
+    pub class: Option<u8>,
+    /// The observed image.
+    pub observed: Picture,
+    /// `log p(x)` by quadrature.
+    pub log_evidence: f64,
+    /// The posterior, normalised by it.
+    pub exact: Field,
+    /// Its mass in each of its modes, the largest first.
+    pub shares: Vec<f64>,
+    /// The model's own family as it was trained, and families that were fitted to this image.
+    pub fits: Vec<Fitted>,
+    /// Updates of each fit.
+    pub updates: u64,
+    /// Draws behind each estimate.
+    pub draws: usize,
+    /// What the same estimate gives for draws from the posterior itself, where the truth is 0.
+    pub estimate_of_exact: f64,
+}
+
 /// Posterior approximations of one image beside the posterior itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Posteriors {

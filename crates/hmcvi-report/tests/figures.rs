@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use hmcvi_record::figure::{
-    Binarised, ChainPath, Density, EnergySurface, Ensemble, Field, FlowChart, FlowState, LatentSquare,
-    Mosaic, Motion, Particles, Phase, Picture, Point, Posteriors,
+    Binarised, ChainPath, Density, EnergySurface, Ensemble, Field, Fitted, FlowChart, FlowState,
+    LatentSquare, Modes, Mosaic, Motion, Particles, Phase, Picture, Point, Posteriors,
 };
 use hmcvi_record::{Curve, Estimate, LatentPoint};
 use hmcvi_report::{ReportError, Scene, figure};
@@ -186,6 +186,43 @@ fn posteriors_say_how_far_they_are_and_how_well_that_is_known() {
     let texts =
         ["KL = 0.500 nats", "KL ≈ 0.020 nats", "log p(x) = −123.46 nats", "1,000 draws", "0.004", "0.512"];
     check(&figure::posteriors(&data), &texts);
+}
+
+#[test]
+fn fitted_families_say_how_far_they_are_and_which_modes_they_have() {
+    let fit = |name: &str, at: f64, divergence: f64| Fitted {
+        name: name.into(),
+        density: Density { density: gaussian(at), divergence },
+        shares: vec![0.75, 0.125],
+        parts: 4,
+        ..Fitted::default()
+    };
+    let data = Modes {
+        observed: picture(4, 4),
+        log_evidence: -123.456,
+        exact: gaussian(0.0),
+        shares: vec![0.625, 0.25],
+        fits: vec![fit("As it was trained", 0.5, 2.5), fit("From a mixture", 0.1, 0.125)],
+        updates: 1200,
+        draws: 5000,
+        estimate_of_exact: 0.004,
+        ..Modes::default()
+    };
+    let texts = [
+        "KL ≈ 2.500 nats",
+        "KL ≈ 0.125 nats",
+        "log p(x) = −123.46 nats",
+        "75%, 12%",
+        "62%, 25%",
+        "1,200 updates",
+        "4 parts",
+        "0.004",
+    ];
+    check(&figure::modes(&data), &texts);
+    check(
+        &figure::modes(&Modes { exact: bowl(), observed: picture(2, 2), ..Modes::default() }),
+        &["Exact posterior"],
+    );
 }
 
 #[test]

@@ -52,14 +52,14 @@ fn family(spec: &RunSpec) -> Arc<dyn Family> {
         hidden: spec.model.hidden.clone(),
         activation: spec.model.encoder_activation,
     };
-    let FamilySettings { start, parts, draws, combine, gradient } = spec.family;
+    let FamilySettings { start, parts, draws, shared_start, combine, gradient } = spec.family;
     let one: Arc<dyn Family> = match start {
         StartKind::Gaussian => Arc::new(chain),
         start => Arc::new(Started { start, parts, chain }),
     };
     match (draws, gradient) {
         (1, WeightGradient::Plain) => one,
-        _ => Arc::new(Several { family: one, draws, combine, gradient }),
+        _ => Arc::new(Several { family: one, draws, shared_start, combine, gradient }),
     }
 }
 

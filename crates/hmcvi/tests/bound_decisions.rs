@@ -129,7 +129,8 @@ fn batches(
     };
     let activation = Activation::Tanh;
     let chain = Arc::new(HmcChain { settings, encoder: Some(vec![]), hidden: vec![], activation });
-    let several = Several { family: chain, draws, combine, gradient: WeightGradient::Plain };
+    let several =
+        Several { family: chain, draws, shared_start: false, combine, gradient: WeightGradient::Plain };
     let graph = Graph::new();
     let parameters = Rc::new(Parameters::new(&graph));
     let potential =

@@ -118,6 +118,7 @@ fn annealed_tempered_and_sampled_chains() {
 fn what_cannot_be_a_loop_is_refused() {
     for others in [
         &["chain.reverse=score"][..],
+        &["chain.reverse_networks=each"],
         &["chain.acceptance=simple", "chain.acceptance_gradient=marginal"],
         &["family.draws=4", "family.gradient=doubly-reparameterised"],
     ] {

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use common::linear::{LATENT, OBSERVED, correlated, diagonal, observations};
 use common::{Compiled, STANDARD_ERRORS, STENCIL, assert_close, assert_mean, mean_and_error, normals};
 use hmcvi::family::{
-    Acceptance, Bridge, ChainSettings, Combine, Draw, Entropies, Family, HmcChain, Mass, Reverse, Several,
-    StartKind, Started, StepSize, Target, WeightGradient,
+    Acceptance, Bridge, ChainSettings, Combine, Draw, Entropies, Family, HmcChain, Mass, Reverse,
+    ReverseNetworks, Several, StartKind, Started, StepSize, Target, WeightGradient,
 };
 use hmcvi::nn::{Activation, Parameters};
 use hmcvi::potential::LinearGaussian;
@@ -58,6 +58,21 @@ fn families() -> Vec<(&'static str, Arc<dyn Family>)> {
             Gaussian,
             ChainSettings { reverse: Reverse::Flow, partial_momentum: true, ..chain },
         ),
+        (
+            "a reverse network for each step",
+            Gaussian,
+            ChainSettings { hmc_steps: 3, reverse_networks: ReverseNetworks::Each, ..chain },
+        ),
+        (
+            "the same with the score and momenta that remain",
+            Gaussian,
+            ChainSettings {
+                reverse: Reverse::Score,
+                reverse_networks: ReverseNetworks::Each,
+                partial_momentum: true,
+                ..chain
+            },
+        ),
         ("ULA", Gaussian, annealed()),
         ("DAIS", Gaussian, underdamped),
         ("UHA", Gaussian, ChainSettings { leapfrog_steps: 2, per_step: true, ..underdamped }),
@@ -94,9 +109,22 @@ fn families() -> Vec<(&'static str, Arc<dyn Family>)> {
         .into_iter()
         .map(|(name, start, settings)| (name, Arc::new(started(start, settings)) as Arc<dyn Family>))
         .collect();
+    let shared = |start, settings| -> Arc<dyn Family> {
+        Arc::new(Several {
+            family: Arc::new(started(start, settings)),
+            draws: 3,
+            shared_start: true,
+            combine: Combine::Importance,
+            gradient: WeightGradient::Plain,
+        })
+    };
+    all.push(("chains with a shared start", shared(Gaussian, chain)));
+    all.push(("chains with a shared start in each part", shared(Mixture, chain)));
+    all.push(("chains with a shared start from a flow", shared(Planar, annealed())));
     let several = Several {
         family: Arc::new(started(Mixture, underdamped)),
         draws: 2,
+        shared_start: false,
         combine: Combine::Importance,
         gradient: WeightGradient::Plain,
     };

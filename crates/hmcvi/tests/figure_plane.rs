@@ -11,7 +11,9 @@ use hmcvi::dist::normal_quantile;
 use hmcvi::eval::{
     BoundEvaluator, Decoder, PosteriorOptions, PosteriorSampler, TEST_SEED, log_mean_exp, prior_draws, rows,
 };
-use hmcvi::figure::{FigureError, PlaneModel, energy_surface, latent_square, posteriors};
+use hmcvi::figure::{
+    FigureError, ModesSettings, PlaneModel, energy_surface, latent_square, modes, posteriors,
+};
 use hmcvi::run::Builtin;
 use hmcvi_graph::Store;
 use hmcvi_record::figure::{Field, Mosaic, Point, Posteriors};
@@ -179,6 +181,33 @@ fn the_evidence_by_quadrature_is_that_of_importance_sampling() {
         "{estimate} +- {error}, {}",
         found.log_evidence
     );
+}
+
+#[test]
+fn mixtures_find_both_modes_where_the_trained_chain_has_one() {
+    let (model, data, device) = builtin();
+    let plane = PlaneModel::new(&model.spec, data.test(), &model.checkpoint.store, &device).expect("a plane");
+    let settings = ModesSettings { draws: 2000, ..ModesSettings::default() };
+    let found = modes(&plane, &model.spec, data.test(), IMAGE, &settings).expect("it runs");
+    let told: Vec<String> = found
+        .fits
+        .iter()
+        .map(|fit| format!("{}: {}, {:?}", fit.name, fit.density.divergence, fit.shares))
+        .collect();
+    let trained = &found.fits[0];
+    assert!((trained.density.divergence - POSTERIORS.improved.divergence).abs() < 0.3, "{told:?}");
+    assert!((found.shares.iter().sum::<f64>() - 0.99).abs() < 2e-3 && found.shares.len() == 2);
+    assert!(found.shares[1] > 0.1 && trained.shares[0] < 0.01, "{told:?}");
+    for fit in &found.fits {
+        let gap = found.log_evidence - fit.bound;
+        // The bound is at least the divergence below; the kernel makes densities wider, as it does the posterior's own.
+        let blurred = found.estimate_of_exact + 0.05;
+        assert!(fit.density.divergence < gap + blurred && fit.outside < 1e-2, "{told:?}, {gap}");
+        if fit.parts > 1 {
+            assert!(fit.density.divergence < 0.5, "{told:?}");
+            assert!(fit.shares.iter().zip(&found.shares).all(|(q, p)| *q > 0.4 * p), "{told:?}");
+        }
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -10,7 +10,8 @@ use common::linear::{Dynamics, OBSERVED, correlated, diagonal, observations};
 use common::{Compiled, STANDARD_ERRORS, STENCIL, assert_mean, mean_and_error, per_row};
 use hmcvi::dist::Gaussian;
 use hmcvi::family::{
-    Acceptance, ChainSettings, Combine, Draw, Family, HmcChain, Several, Target, WeightGradient,
+    Acceptance, ChainSettings, Combine, Draw, Entropies, Family, HmcChain, Several, StartKind, Started,
+    Target, WeightGradient,
 };
 use hmcvi::nn::{Activation, Initial, Parameters};
 use hmcvi::potential::{LinearGaussian, Potential};
@@ -70,7 +71,8 @@ fn more_draws_give_a_tighter_bound() {
     for family in [gaussian(), chain(settings)] {
         let (mut last, mut first) = (f64::NEG_INFINITY, None);
         for (draws, gradient) in [(1, Plain), (4, Plain), (4, DoublyReparameterised), (32, Plain)] {
-            let several = Several { family: family.clone(), draws, combine: Importance, gradient };
+            let several =
+                Several { family: family.clone(), draws, shared_start: false, combine: Importance, gradient };
             let (bounds, evidence) = bounds(&model, &several, 2000, some_values);
             let short: Vec<f64> = evidence.iter().zip(&bounds).map(|(e, b)| e - b).collect();
             let (short, error) = mean_and_error(&short);
@@ -95,9 +97,54 @@ fn weights_of_the_exact_posterior_are_all_the_evidence() {
             encode_posterior(&mut store, &model);
             store
         };
-        let several = Several { family: family.clone(), draws: 3, combine: Importance, gradient: Plain };
-        let (bounds, evidence) = bounds(&model, &several, 50, exact);
-        common::assert_close("the bound", &bounds, &evidence, 1e-8);
+        for shared_start in [false, true] {
+            let several = Several {
+                family: family.clone(),
+                draws: 3,
+                shared_start,
+                combine: Importance,
+                gradient: Plain,
+            };
+            let (bounds, evidence) = bounds(&model, &several, 50, exact);
+            common::assert_close("the bound", &bounds, &evidence, 1e-8);
+        }
+    }
+}
+
+#[test]
+fn chains_with_a_shared_start_begin_at_one_place_and_go_on_alone() {
+    let (model, rows) = (correlated(), 40);
+    let graph = Graph::new();
+    let parameters = Rc::new(Parameters::new(&graph));
+    let x = graph.batch_input("x", OBSERVED);
+    let potential = model.potential(&graph, x);
+    let target = Target { parameters: &parameters, potential: &potential, context: x };
+    let settings = ChainSettings { hmc_steps: 2, leapfrog_steps: 2, ..ChainSettings::default() };
+    for (family, parts) in [
+        (chain(settings) as Arc<dyn Family>, 1),
+        (Arc::new(Started { start: StartKind::Mixture, parts: 3, chain: (*chain(settings)).clone() }), 3),
+    ] {
+        let draws = family.draws_from_one_start(&target, Entropies::Sampled, 8);
+        let outputs: Vec<(String, Expr<'_>)> = draws
+            .iter()
+            .enumerate()
+            .flat_map(|(k, draw)| {
+                let (start, end) = (draw.start.slice_cols(0, 1), draw.z.slice_cols(0, 1));
+                [(format!("start {k}"), start), (format!("end {k}"), end)]
+            })
+            .collect();
+        let outputs: Vec<(&str, Expr<'_>)> = outputs.iter().map(|(name, of)| (name.as_str(), *of)).collect();
+        let x = observations(&model, 17, rows);
+        let run = Run { rows, inputs: &[("x", &x)], seed: 3, ..Run::default() };
+        let found = Compiled::new(&graph, rows, &outputs).run(&mut some_values(&parameters), &run);
+        for row in 0..rows {
+            let places = |what: &str| -> BTreeSet<u64> {
+                (0..draws.len()).map(|k| found[&format!("{what} {k}")][row].to_bits()).collect()
+            };
+            // Of a mixture, each draw is that of one of the parts, which all have a start.
+            assert!(places("start").len() <= parts, "{parts}, row {row}");
+            assert_eq!(places("end").len(), draws.len(), "{parts}, row {row}");
+        }
     }
 }
 
@@ -159,7 +206,17 @@ fn doubly_reparameterised_gradients_have_the_plain_ones_mean_and_less_noise() {
     for (family, draws) in [(gaussian(), 8), (chain(settings), 4), (chain(partial), 4)] {
         let steps = 400;
         let of = |gradient| {
-            gradients(&Several { family: family.clone(), draws, combine: Importance, gradient }, 20, steps)
+            gradients(
+                &Several {
+                    family: family.clone(),
+                    draws,
+                    shared_start: false,
+                    combine: Importance,
+                    gradient,
+                },
+                20,
+                steps,
+            )
         };
         let (plain, doubly) = (of(Plain), of(DoublyReparameterised));
         for (name, plain) in &plain {
@@ -184,7 +241,13 @@ fn doubly_reparameterised_gradients_have_the_plain_ones_mean_and_less_noise() {
 fn plain_gradients_are_derivatives_of_the_bound() {
     let model = correlated();
     let settings = ChainSettings { hmc_steps: 2, leapfrog_steps: 2, ..ChainSettings::default() };
-    let several = Several { family: chain(settings), draws: 3, combine: Importance, gradient: Plain };
+    let several = Several {
+        family: chain(settings),
+        draws: 3,
+        shared_start: false,
+        combine: Importance,
+        gradient: Plain,
+    };
     let rows = 10;
     let graph = Graph::new();
     let parameters = Rc::new(Parameters::new(&graph));
@@ -218,7 +281,8 @@ fn plain_gradients_are_derivatives_of_the_bound() {
 fn both_gradients_take_the_same_products() {
     let settings = ChainSettings { hmc_steps: 2, leapfrog_steps: 3, ..ChainSettings::default() };
     let flop = |gradient| {
-        let several = Several { family: chain(settings), draws: 4, combine: Importance, gradient };
+        let several =
+            Several { family: chain(settings), draws: 4, shared_start: false, combine: Importance, gradient };
         let graph = Graph::new();
         let parameters = Rc::new(Parameters::new(&graph));
         let draw = draw(&parameters, &correlated(), &several);
@@ -236,7 +300,13 @@ fn draws_are_chosen_by_their_weights() {
     let parameters = Rc::new(Parameters::new(&graph));
     let zero = graph.constant(0.0).broadcast_to(hmcvi_graph::Shape::fixed(1, 1));
     let potential = Potential::gaussian(Gaussian { mean: zero, log_variance: zero });
-    let several = Several { family: Arc::new(Shifted(0.5)), draws: 64, combine: Importance, gradient: Plain };
+    let several = Several {
+        family: Arc::new(Shifted(0.5)),
+        draws: 64,
+        shared_start: false,
+        combine: Importance,
+        gradient: Plain,
+    };
     let target = Target { parameters: &parameters, potential: &potential, context: zero };
     let z = several.draw(&target).z;
     let mut store = parameters.initial_values(1);
@@ -266,7 +336,13 @@ fn draws_without_a_density_count_as_nothing() {
     let potential = Potential::from_expression(1, |z| z.log() - z);
     let context = graph.constant(0.0);
     let target = Target { parameters: &parameters, potential: &potential, context };
-    let several = Several { family: Arc::new(Shifted(1.0)), draws: 8, combine: Importance, gradient: Plain };
+    let several = Several {
+        family: Arc::new(Shifted(1.0)),
+        draws: 8,
+        shared_start: false,
+        combine: Importance,
+        gradient: Plain,
+    };
     let draw = several.draw(&target);
     let outputs = [("bound", draw.bound), ("dropped", per_row(draw.dropped)), ("z", draw.z)];
     let mut store = parameters.initial_values(1);

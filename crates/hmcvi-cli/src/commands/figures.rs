@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use clap::Args;
 use hmcvi::data::Table;
-use hmcvi::figure::{self, EnsembleSettings, FigureError, MotionSettings, PlaneModel};
+use hmcvi::figure::{self, EnsembleSettings, FigureError, ModesSettings, MotionSettings, PlaneModel};
 use hmcvi::run::{Builtin, Which};
 use hmcvi_report::{Scene, figure as drawing};
 use serde::Serialize;
@@ -22,13 +22,13 @@ pub(crate) struct Arguments {
     /// Folder for the figures
     #[arg(long, default_value = "figures", value_name = "DIR")]
     out: PathBuf,
-    /// Draw only these figures, such as `5,6,8`, out of 1 to 8
-    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(1..=8))]
+    /// Draw only these figures, such as `5,6,8`, out of 1 to 9
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(1..=9))]
     only: Vec<u8>,
     /// Run directory of a model with two latent dimensions, or `builtin` for the one that comes with the program
     #[arg(long, default_value = Builtin::NAME, value_name = "RUN")]
     model: PathBuf,
-    /// Test image of figures 5, 6 and 8, counted from 0
+    /// Test image of figures 5, 6, 8 and 9, counted from 0
     #[arg(long, default_value_t = 11, value_name = "N")]
     image: usize,
     /// Training images of figure 7
@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
 }
 
 /// Names of the figures, which their files have.
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 9] = [
     "motion-one-step",
     "motion-three-steps",
     "ensemble",
@@ -56,6 +56,7 @@ const NAMES: [&str; 8] = [
     "energy-surface",
     "latent-map",
     "posteriors",
+    "two-modes",
 ];
 
 /// What the files of a figure end in.
@@ -75,7 +76,7 @@ struct Made {
 
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
     let wanted: Vec<u8> =
-        (1..=8).filter(|n| arguments.only.is_empty() || arguments.only.contains(n)).collect();
+        (1..=9).filter(|n| arguments.only.is_empty() || arguments.only.contains(n)).collect();
     let files = wanted.iter().flat_map(|n| ENDS.map(|end| file(arguments, *n, end)));
     let outputs = Outputs::claim(files, arguments.force)?;
     let run = (arguments.model != Path::new(Builtin::NAME)).then_some(arguments.model.as_path());
@@ -93,7 +94,7 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
             make(number, &mut model, arguments).and_then(|made| write(arguments, &outputs, number, &made));
         let files = made.map_err(|failure| failure.about(&format!("figure {number} ({name})")))?;
         let seconds = start.elapsed().as_secs_f64();
-        context.terminal.say(&format!("figure {number} of 8: {name}, {seconds:.1} s"));
+        context.terminal.say(&format!("figure {number} of {}: {name}, {seconds:.1} s", NAMES.len()));
         all.push(Made { figure: number, name, files, seconds });
     }
     if context.terminal.json {
@@ -139,10 +140,17 @@ fn make(number: u8, model: &mut Model, arguments: &Arguments) -> Result<Drawn, F
             let data = figure::latent_square(&plane, data.train(), arguments.points as usize, seed)?;
             (drawing::latent_square(&data), serde_json::to_string(&data))
         }
-        _ => {
+        8 => {
             let (plane, images) = plane(model)?;
             let data = figure::posteriors(&plane, images, image, DRAWS, seed)?;
             (drawing::posteriors(&data), serde_json::to_string(&data))
+        }
+        _ => {
+            let spec = model.spec.clone();
+            let (plane, images) = plane(model)?;
+            let settings = ModesSettings { seed, ..ModesSettings::default() };
+            let data = figure::modes(&plane, &spec, images, image, &settings)?;
+            (drawing::modes(&data), serde_json::to_string(&data))
         }
     })
 }

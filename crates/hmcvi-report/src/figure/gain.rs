@@ -4,7 +4,7 @@ use hmcvi_record::Estimate;
 use hmcvi_record::figure::{Density, Posteriors};
 
 use super::panel::{BELOW, Key, legend, range, ticks};
-use super::posteriors::{Window, beside, observed, window};
+use super::posteriors::{Beside, Window, observed, window};
 use super::{LABEL, NUMBER, TITLE};
 use crate::palette::{Colour, GRID, PAPER, SOFT};
 use crate::scene::{Anchor, Rect, Scene, Shape, Stroke, Text};
@@ -54,8 +54,10 @@ pub fn gain(data: &Gain) -> Scene {
     let windows = alike(panels.map(|(_, model, density, ..)| around(model, density)));
     for ((area, model, density, sign, what), window) in panels.into_iter().zip(windows) {
         let title = format!("{}: {what}", model.name);
-        beside(&mut scene, (area, window), &title, &density.density, &model.posterior);
-        observed(&mut scene, area, &model.posterior);
+        let Posteriors { exact, initial, improved, observed: image, .. } = &model.posterior;
+        let exact = Beside::of(exact, [&initial.density, &improved.density]);
+        exact.draw(&mut scene, (area, window), &title, &density.density);
+        observed(&mut scene, area, image);
         let text = format!("KL to the exact posterior {sign} {} nats", fixed(density.divergence, 2));
         scene.text(Text::new((area.centre().0, area.bottom() + BELOW + 14.0), text, LABEL).bold());
     }

@@ -1,6 +1,6 @@
 //! Draw the encoder's Gaussian, the density after the HMC steps and the exact posterior, side by side.
 
-use hmcvi_record::figure::{Field, Point, Posteriors};
+use hmcvi_record::figure::{Field, Picture, Point, Posteriors};
 
 use super::panel::Panel;
 use super::picture::framed;
@@ -25,14 +25,15 @@ pub fn posteriors(data: &Posteriors) -> Scene {
     let title = "Posterior approximations of one image beside the exact posterior";
     let width = 24.0 + 372.0 * parts.len() as f64;
     let window = window(&data.exact, &data.initial.density);
+    let exact = Beside::of(&data.exact, [&data.initial.density, &data.improved.density]);
     let mut scene = Scene::new(title, width, 512.0);
     let last = parts.len() - 1;
     for (i, (name, density, text)) in parts.into_iter().enumerate() {
         let area = Rect { x: 76.0 + 372.0 * i as f64, y: 44.0, width: SIDE, height: SIDE };
-        beside(&mut scene, (area, window), name, density, data);
+        exact.draw(&mut scene, (area, window), name, density);
         scene.text(Text::new((area.centre().0, area.bottom() + 66.0), text, LABEL + 1.0).bold());
         if i == last {
-            observed(&mut scene, area, data);
+            observed(&mut scene, area, &data.observed);
         }
     }
     notes(&mut scene, data, width / 2.0);
@@ -43,33 +44,47 @@ fn after(hmc_steps: u64) -> &'static str {
     if hmc_steps == 1 { "After the HMC step" } else { "After the HMC steps" }
 }
 
-/// A density with the contours of the exact posterior on it.
-pub(super) fn beside(
-    scene: &mut Scene,
-    (area, (low, high)): (Rect, Window),
-    title: &str,
-    density: &Field,
-    data: &Posteriors,
-) {
-    let tops = [&data.exact, &data.initial.density, &data.improved.density].map(|field| field.range().1);
-    let top = tops.into_iter().fold(f64::MIN_POSITIVE, f64::max);
-    let panel = Panel::new(area, low, high);
-    // The square root shows more of what is not the summit.
-    contour::fill(scene, &panel, density, |v| ramp::density((v / top).max(0.0).sqrt()));
-    scene.clipped(area, |scene| {
-        for share in SHARES {
-            let stroke = Stroke::new(Colour::Fixed((200, 60, 30)), 1.2);
-            contour::draw_lines(scene, &panel, &data.exact, level_around(&data.exact, share), (stroke, 0.9));
-        }
-    });
-    panel.axes(scene, title, "z_1", "z_2");
+/// Panels of densities with the contours of an exact posterior on them, all in the same colours.
+pub(super) struct Beside<'a> {
+    exact: &'a Field,
+    top: f64,
+    levels: [f64; SHARES.len()],
+}
+
+impl<'a> Beside<'a> {
+    /// Panels of these densities.
+    pub(super) fn of(exact: &'a Field, densities: impl IntoIterator<Item = &'a Field>) -> Self {
+        let tops = densities.into_iter().chain([exact]).map(|field| field.range().1);
+        let top = tops.fold(f64::MIN_POSITIVE, f64::max);
+        Beside { exact, top, levels: SHARES.map(|share| level_around(exact, share)) }
+    }
+
+    /// One of the panels.
+    pub(super) fn draw(
+        &self,
+        scene: &mut Scene,
+        (area, (low, high)): (Rect, Window),
+        title: &str,
+        density: &Field,
+    ) {
+        let panel = Panel::new(area, low, high);
+        // The square root shows more of what is not the summit.
+        contour::fill(scene, &panel, density, |v| ramp::density((v / self.top).max(0.0).sqrt()));
+        scene.clipped(area, |scene| {
+            for level in self.levels {
+                let stroke = Stroke::new(Colour::Fixed((200, 60, 30)), 1.2);
+                contour::draw_lines(scene, &panel, self.exact, level, (stroke, 0.9));
+            }
+        });
+        panel.axes(scene, title, "z_1", "z_2");
+    }
 }
 
 /// The image itself, in the corner of an area.
-pub(super) fn observed(scene: &mut Scene, area: Rect, data: &Posteriors) {
+pub(super) fn observed(scene: &mut Scene, area: Rect, image: &Picture) {
     let inset = Rect { x: area.right() - 74.0, y: area.y + 6.0, width: 68.0, height: 68.0 };
     scene.rect(inset, Some(PAPER), Some(Stroke::new(INK, 1.0)));
-    framed(scene, inset, &data.observed);
+    framed(scene, inset, image);
 }
 
 fn notes(scene: &mut Scene, data: &Posteriors, centre: f64) {

@@ -8,6 +8,7 @@ mod changes;
 mod data;
 mod edits;
 mod error;
+mod families;
 mod fit;
 mod fitting;
 mod presets;
@@ -17,6 +18,7 @@ mod spec;
 mod train;
 
 pub use error::ConfigError;
+pub use families::{NamedFamily, named_families};
 pub use fit::{CovarianceKind, FitSpec, GaussianSettings, LearningSettings, NutsSettings, Resample};
 pub use presets::{PAPER_TABLE, PaperRow, preset};
 pub use schedule::{Schedule, ScheduleKind};

@@ -1,8 +1,9 @@
 //! Hold the 22 rows of the paper's table (`tab:Results`) by name.
 
+use super::families::family_preset;
 use super::spec::RunSpec;
 use crate::family::{
-    Acceptance, AcceptanceGradient, Bridge, ChainSettings, Mass, Reverse, StepSize, Writing,
+    Acceptance, AcceptanceGradient, Bridge, ChainSettings, Mass, Reverse, ReverseNetworks, StepSize, Writing,
 };
 
 /// One row of the paper's table.
@@ -39,6 +40,7 @@ const fn row(
         acceptance_gradient,
         step_size,
         reverse,
+        reverse_networks: ReverseNetworks::One,
         bridge: Bridge::None,
         per_step: false,
         tempering: false,
@@ -76,15 +78,19 @@ pub const PAPER_TABLE: [PaperRow; 22] = [
     row(("hmcvi-20", "HMCVI 20"), (20, 3, 4), (false, Nn, Simple), (91.38, 87.20)),
 ];
 
-/// The settings of a row of the table.
+/// The settings of a row of the table, or of a family by its name.
 pub fn preset(name: &str) -> Option<RunSpec> {
-    let row = PAPER_TABLE.iter().find(|row| row.preset == name)?;
+    let Some(row) = PAPER_TABLE.iter().find(|row| row.preset == name) else { return family_preset(name) };
     let mut spec = RunSpec { preset: Some(name.into()), chain: row.chain, ..RunSpec::default() };
     spec.model.latent = row.latent;
-    if row.chain.hmc_steps > 0 {
-        // HMCVI rows begin with the trained plain model of the same size and refine it.
+    Some(refining(spec))
+}
+
+/// HMCVI rows begin with the trained plain model of the same size and refine it.
+pub(super) fn refining(mut spec: RunSpec) -> RunSpec {
+    if spec.chain.hmc_steps > 0 {
         spec.train.batch = 500;
         spec.train.learning_rate.first = 5e-4;
     }
-    Some(spec)
+    spec
 }

@@ -9,8 +9,8 @@ use super::schema::{SCHEMA, Schema};
 use super::train::TrainSettings;
 use crate::data::{Binarisation, Kind, PixelScale, Splitting};
 use crate::family::{
-    Acceptance, AcceptanceGradient, ChainSettings, Combine, FamilySettings, Reverse, StartKind,
-    WeightGradient, Writing,
+    Acceptance, AcceptanceGradient, ChainSettings, Combine, FamilySettings, Reverse, ReverseNetworks,
+    StartKind, WeightGradient, Writing,
 };
 use crate::model::VaeSettings;
 
@@ -212,6 +212,14 @@ impl RunSpec {
                            derivatives with respect to what is drawn in every step";
             return refuse("chain.writing", "\"loop\"", allowed);
         }
+        if family.shared_start && chain.hmc_steps == 0 {
+            let allowed = "false where `chain.hmc_steps` is 0: draws would all be the same";
+            return refuse("family.shared_start", "true", allowed);
+        }
+        if family.shared_start && doubly {
+            let allowed = "\"plain\" where `family.shared_start` is true: a start has no weight of its own";
+            return refuse("family.gradient", "\"doubly-reparameterised\"", allowed);
+        }
         if chain.acceptance == Acceptance::None {
             return Ok(());
         }
@@ -250,9 +258,13 @@ impl ChainSettings {
         }
         if self.writing == Writing::Loop {
             let others = "\"automatic\" or \"unrolled\"";
+            let own = "every step has weights of its own";
             if self.reverse == Reverse::Score {
-                let allowed =
-                    format!("{others} where `chain.reverse` is \"score\": every step has weights of its own");
+                let allowed = format!("{others} where `chain.reverse` is \"score\": {own}");
+                return refuse("chain.writing", "\"loop\"", &allowed);
+            }
+            if self.reverse_networks == ReverseNetworks::Each {
+                let allowed = format!("{others} where `chain.reverse_networks` is \"each\": {own}");
                 return refuse("chain.writing", "\"loop\"", &allowed);
             }
             if self.acceptance != Acceptance::None && self.acceptance_gradient == AcceptanceGradient::Marginal

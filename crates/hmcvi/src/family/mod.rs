@@ -22,7 +22,7 @@ pub use dropped::{Dropped, NotABound};
 pub use entropies::{Entropies, Variable};
 pub use hmc_chain::{
     Acceptance, AcceptanceGradient, BoundTerms, Bridge, Chain, ChainSettings, Happened, HmcChain, Inference,
-    Mass, Reverse, Start, Step, StepSize, Writing,
+    Mass, Reverse, ReverseNetworks, Start, Step, StepSize, Writing,
 };
 pub use settings::FamilySettings;
 pub use several::{Combine, Several, WeightGradient};
@@ -56,6 +56,17 @@ pub trait Family: Send + Sync {
     /// The same with entropies in the form that is asked for. Draws of the Gaussian unless the family knows better.
     fn draw_with<'g>(&self, target: &Target<'_, 'g>, entropies: Entropies) -> Draw<'g> {
         Draw::of_gaussian(self.gaussian(target), target, entropies)
+    }
+
+    /// So many draws for every row that all begin at the same place, which is drawn once. Draws with a start of their own
+    /// unless the family knows better.
+    fn draws_from_one_start<'g>(
+        &self,
+        target: &Target<'_, 'g>,
+        entropies: Entropies,
+        count: usize,
+    ) -> Vec<Draw<'g>> {
+        (0..count).map(|_| self.draw_with(target, entropies)).collect()
     }
 
     /// Whether draws are those of the Gaussian.

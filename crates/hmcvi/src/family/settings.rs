@@ -17,6 +17,8 @@ pub struct FamilySettings {
     /// Draws for every row, which form the bound together.
     #[cfg_attr(test, schemars(range(min = 1, max = 1000)))]
     pub draws: usize,
+    /// Whether these draws begin at one place, from which chains of their own lead on.
+    pub shared_start: bool,
     /// The bound that they form.
     pub combine: Combine,
     /// Estimate of its derivative.
@@ -39,6 +41,7 @@ impl FamilySettings {
         let mut all: Vec<String> = start.into_iter().collect();
         let combine = if self.combine == Combine::Mean { "the mean of " } else { "" };
         all.extend((self.draws > 1).then(|| format!("{combine}{} draws for each row", self.draws)));
+        all.extend((self.draws > 1 && self.shared_start).then(|| "a shared start".into()));
         let doubly = self.gradient == WeightGradient::DoublyReparameterised;
         all.extend(doubly.then(|| "doubly reparameterised gradient".into()));
         all
@@ -52,6 +55,7 @@ impl Default for FamilySettings {
             start: StartKind::Gaussian,
             parts: 4,
             draws: 1,
+            shared_start: false,
             combine: Combine::Importance,
             gradient: WeightGradient::Plain,
         }

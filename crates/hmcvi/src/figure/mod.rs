@@ -5,9 +5,11 @@
 mod binarised;
 mod energy_surface;
 mod ensemble;
+mod exact;
 mod flow_chart;
 mod kernel;
 mod latent_square;
+mod modes;
 mod motion;
 mod plane;
 mod posteriors;
@@ -18,6 +20,7 @@ pub use energy_surface::energy_surface;
 pub use ensemble::{EnsembleSettings, ensemble};
 pub use flow_chart::flow_chart;
 pub use latent_square::latent_square;
+pub use modes::{ModesSettings, modes};
 pub use motion::{MotionSettings, motion};
 pub use posteriors::posteriors;
 
@@ -28,8 +31,10 @@ use crate::config::RunSpec;
 use crate::data::{DataError, Drawn, Kind, Observation, Table};
 use crate::device::{Device, DeviceError};
 use crate::eval::{EvalError, TEST_SEED};
+use crate::family::BeginError;
 use crate::hmc::SamplerError;
 use crate::problem::Subject;
+use crate::train::FitError;
 
 /// A figure that cannot be computed.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +46,12 @@ pub enum FigureError {
     /// The landscape cannot be simulated.
     #[error(transparent)]
     Sampler(#[from] SamplerError),
+    /// A family cannot be fitted to the image.
+    #[error(transparent)]
+    Fit(#[from] FitError),
+    /// A family finds nothing to begin with.
+    #[error(transparent)]
+    Begin(#[from] BeginError),
     /// The images cannot be used.
     #[error(transparent)]
     Data(#[from] DataError),

@@ -68,17 +68,32 @@ pub fn fit(
     settings: &FitSettings,
     inputs: &[(&str, &[f32])],
 ) -> Result<Fit, FitError> {
+    fit_along(objective, first, settings, inputs, |_| vec![("learning_rate", settings.learning_rate as f32)])
+}
+
+/// The same with numbers that differ between updates, the learning rate among them.
+///
+/// # Errors
+/// As [`fit`].
+pub fn fit_along(
+    objective: &Objective<'_>,
+    first: Store<f32>,
+    settings: &FitSettings,
+    inputs: &[(&str, &[f32])],
+    along: impl Fn(u64) -> Vec<(&'static str, f32)>,
+) -> Result<Fit, FitError> {
     let program = objective.training_program(&settings.adam)?;
     let mut executable = program.on_cpu::<f32>(CpuOptions::for_rows(settings.rows));
     let mut store = first;
     add_adam_state(&mut store, objective.parameters());
-    let rate = [settings.learning_rate as f32];
-    let inputs = [inputs, &[("learning_rate", &rate)]].concat();
     let (mut bound, mut dropped, mut before) = (0.0, Dropped::default(), Dropped::default());
     for step in 0..settings.updates {
         if step % WINDOW == 0 {
             (bound, before, dropped) = (0.0, dropped, Dropped::default());
         }
+        let numbers = along(step);
+        let numbers = numbers.iter().map(|(name, number)| (*name, std::slice::from_ref(number)));
+        let inputs: Vec<(&str, &[f32])> = inputs.iter().copied().chain(numbers).collect();
         let run = Run { rows: settings.rows, inputs: &inputs, seed: settings.seed, step, ..Run::default() };
         executable.run(&mut store, &run)?;
         let sum = |name| executable.output(name).map_or(0.0, |sum| f64::from(sum[0]));

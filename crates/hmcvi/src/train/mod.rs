@@ -12,7 +12,7 @@ mod trainer;
 
 pub use adam::{Update, adam_updates, add_adam_state};
 pub use average::{averaged, learnt};
-pub use fit::{Fit, FitError, FitSettings, fit};
+pub use fit::{Fit, FitError, FitSettings, fit, fit_along};
 pub use objective::Objective;
 pub use prepare::Training;
 pub use self_test::self_test;

@@ -19,6 +19,7 @@ use std::f64::consts::FRAC_PI_2;
 
 use hmcvi_graph::{Real, Store};
 
+use super::reverse::{REVERSE, network_at};
 use super::{ChainSettings, Reverse};
 use crate::device::DeviceError;
 use crate::family::FirstLook;
@@ -139,7 +140,11 @@ fn fit_masses<T: Real>(store: &mut Store<T>, log_variances: &[T]) {
 /// inputs. Returns the number of dimensions.
 fn fit_reverse_models<T: Real>(store: &mut Store<T>, log_masses: &[T], partial: bool) -> usize {
     let mut dimension = 0;
-    for name in ["reverse", "final"] {
+    // The first network of a time of its own is that before the second step.
+    let each = (2..).map(network_at).take_while(|name| last_layer(store, name).is_some());
+    let each: Vec<String> = each.collect();
+    let all = [REVERSE, "final"].into_iter().chain(each.iter().map(String::as_str));
+    for name in all.clone() {
         let Some(layer) = last_layer(store, name) else { continue };
         set(store, &format!("{name}.{layer}.weight"), 0.0);
         let bias = store.get_mut(&format!("{name}.{layer}.bias")).expect("the layer was found");
@@ -148,7 +153,8 @@ fn fit_reverse_models<T: Real>(store: &mut Store<T>, log_masses: &[T], partial: 
         means.fill(T::default());
         log_variances.copy_from_slice(&log_masses[..dimension]);
     }
-    if let Some(weight) = store.get_mut("reverse.0.weight").filter(|_| partial) {
+    for name in all.filter(|name| partial && *name != "final") {
+        let Some(weight) = store.get_mut(&format!("{name}.0.weight")) else { continue };
         let others = weight.values.len() - dimension * weight.cols;
         weight.values[others..].fill(T::default());
     }
@@ -202,7 +208,7 @@ mod tests {
     #[test]
     fn reverse_models_begin_as_the_distribution_of_momenta() {
         let mut store = Store::new();
-        for (name, inputs) in [("reverse", 6), ("final", 4)] {
+        for (name, inputs) in [("reverse", 6), ("final", 4), ("reverse.step.2", 6), ("reverse.step.3", 6)] {
             for (part, rows, cols) in
                 [("0.weight", inputs, 3), ("0.bias", 1, 3), ("1.weight", 3, 4), ("1.bias", 1, 4)]
             {
@@ -212,12 +218,14 @@ mod tests {
         }
         assert_eq!(fit_reverse_models(&mut store, &[1.0, -2.0, 1.0, -2.0], true), 2);
         let values = |name: &str| store.get(name).expect("it is there").values.clone();
-        for name in ["reverse", "final"] {
+        for name in ["reverse", "final", "reverse.step.2", "reverse.step.3"] {
             assert_eq!(values(&format!("{name}.1.weight")), [0.0; 12]);
             assert_eq!(values(&format!("{name}.1.bias")), [0.0, 0.0, 1.0, -2.0]);
         }
-        // One of them sees the next momentum, in its last two inputs.
-        assert_eq!(values("reverse.0.weight"), [vec![0.5; 12], vec![0.0; 6]].concat());
+        // All others see the next momentum, in their last two inputs.
+        for name in ["reverse", "reverse.step.2", "reverse.step.3"] {
+            assert_eq!(values(&format!("{name}.0.weight")), [vec![0.5; 12], vec![0.0; 6]].concat());
+        }
         assert_eq!(values("final.0.weight"), [0.5; 12]);
     }
 

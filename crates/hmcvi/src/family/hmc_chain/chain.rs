@@ -154,6 +154,7 @@ impl<'g> Happened<'g> {
 }
 
 /// Where a chain starts: a draw from `q_0(z_0 | x)`.
+#[derive(Clone)]
 pub struct Start<'g> {
     /// The draw, `[N, d]`.
     pub z: Expr<'g>,
@@ -187,13 +188,22 @@ impl<'g> Inference<'_, 'g> {
 
     /// Runs the chain and forms its bound. Every call is a chain with random draws of its own.
     pub fn run(&self) -> Chain<'g> {
-        let d = self.potential.dimension();
         let streams = Streams::new(self.graph(), self.settings.hmc_steps);
-        let start = self.initial.sample(self.graph().normal(streams.initial, d));
+        self.go(self.start_by(streams.initial), &streams)
+    }
+
+    /// A draw from the initial Gaussian, for [`run_from`](Self::run_from).
+    pub fn start(&self) -> Start<'g> {
+        self.start_by(self.graph().new_streams(1).start)
+    }
+
+    fn start_by(&self, stream: u16) -> Start<'g> {
+        let d = self.potential.dimension();
+        let start = self.initial.sample(self.graph().normal(stream, d));
         let mut variables = Vec::new();
         let z = self.entropies.take(start.broadcast_to(Shape::batch(d)), &mut variables);
         let entropy = self.entropies.of(&self.initial, z);
-        self.go(Start { z, entropy, density: Potential::gaussian(self.initial), variables }, &streams)
+        Start { z, entropy, density: Potential::gaussian(self.initial), variables }
     }
 
     /// The same from a draw of another distribution than the initial Gaussian.

@@ -18,7 +18,9 @@ mod step_size;
 mod tempering;
 
 pub use chain::{BoundTerms, Chain, Happened, Inference, Start, Step};
-pub use settings::{Acceptance, AcceptanceGradient, Bridge, ChainSettings, Mass, Reverse, StepSize, Writing};
+pub use settings::{
+    Acceptance, AcceptanceGradient, Bridge, ChainSettings, Mass, Reverse, ReverseNetworks, StepSize, Writing,
+};
 
 use hmcvi_graph::Real;
 
@@ -55,6 +57,11 @@ impl HmcChain {
         self.inference(target, entropies).run_from(start)
     }
 
+    /// A draw from the encoder's Gaussian, where chains can begin.
+    pub fn start<'g>(&self, target: &Target<'_, 'g>, entropies: Entropies) -> Start<'g> {
+        self.inference(target, entropies).start()
+    }
+
     fn inference<'a, 'g>(&'a self, target: &'a Target<'_, 'g>, entropies: Entropies) -> Inference<'a, 'g> {
         Inference {
             parameters: target.parameters,
@@ -89,6 +96,16 @@ impl Family for HmcChain {
 
     fn draw_with<'g>(&self, target: &Target<'_, 'g>, entropies: Entropies) -> Draw<'g> {
         self.chain_with(target, entropies).into()
+    }
+
+    fn draws_from_one_start<'g>(
+        &self,
+        target: &Target<'_, 'g>,
+        entropies: Entropies,
+        count: usize,
+    ) -> Vec<Draw<'g>> {
+        let start = self.start(target, entropies);
+        (0..count).map(|_| self.chain_from(target, entropies, start.clone()).into()).collect()
     }
 
     fn is_gaussian(&self) -> bool {

@@ -7,7 +7,7 @@ use hmcvi_graph::{Expr, Repeat, Repeated, Shape};
 
 use super::chain::{BoundTerms, Chain, Happened, Inference, Start, Streams};
 use super::reverse::Place;
-use super::settings::{Acceptance, AcceptanceGradient, Reverse, Writing};
+use super::settings::{Acceptance, AcceptanceGradient, Reverse, ReverseNetworks, Writing};
 use crate::family::{Arrival, Entropies};
 use crate::hmc::{Info, Kinetic, Leapfrog, State, Transition};
 use crate::potential::Potential;
@@ -22,6 +22,7 @@ impl Inference<'_, '_> {
         let settings = self.settings;
         let is_possible = settings.hmc_steps > 1
             && settings.reverse != Reverse::Score
+            && settings.reverse_networks == ReverseNetworks::One
             && self.entropies != Entropies::Held
             && !(settings.acceptance != Acceptance::None
                 && settings.acceptance_gradient == AcceptanceGradient::Marginal);

@@ -3,13 +3,21 @@
 use hmcvi_graph::Expr;
 
 use super::chain::Inference;
-use super::settings::Reverse;
+use super::settings::{Reverse, ReverseNetworks};
 use crate::dist::Gaussian;
 use crate::hmc::{Kinetic, State};
 use crate::nn::{Initial, Network};
 
 /// Variances of momenta stay within e^±30, far beyond any that is learnt.
 const LOG_VARIANCE_LIMIT: f64 = 30.0;
+
+/// The network of reverse models.
+pub(super) const REVERSE: &str = "reverse";
+
+/// The network before HMC step `time`, counted from 1, where each has its own.
+pub(super) fn network_at(time: usize) -> String {
+    format!("{REVERSE}.step.{time}")
+}
 
 /// Where in the chain a momentum is guessed.
 pub(super) struct Place<'g> {
@@ -35,7 +43,7 @@ impl<'g> Inference<'_, 'g> {
     /// updates `u` is not an input, and the model at `T + 1` is that of the final momentum
     /// (`sec:SimplificationWithoutPartialMomentumUpdate`).
     pub(super) fn reverse_momentum(&self, at: State<'g>, u: Option<Expr<'g>>, place: &Place<'g>) -> Expr<'g> {
-        self.log_model("reverse", at, u, place)
+        self.log_model(REVERSE, at, u, place)
     }
 
     /// `log r_final(v_T | z_T, x)`, a model of its own with partial updates.
@@ -50,6 +58,7 @@ impl<'g> Inference<'_, 'g> {
 
     /// Log density of a state's momentum.
     fn log_model(&self, name: &str, at: State<'g>, u: Option<Expr<'g>>, place: &Place<'g>) -> Expr<'g> {
+        let name = &self.network_name(name, place);
         let gaussian = self.momentum_model(name, at, u, place);
         // Of a single dimension there are no halves.
         if self.settings.reverse != Reverse::Flow || at.v.cols() < 2 {
@@ -57,6 +66,14 @@ impl<'g> Inference<'_, 'g> {
         }
         let (v, shrinking) = self.through_flow(name, self.seen(at, u, place), at.v);
         gaussian.log_prob(v) - shrinking
+    }
+
+    /// The network of a place, where each has its own.
+    fn network_name(&self, name: &str, place: &Place<'g>) -> String {
+        match (self.settings.reverse_networks, place.number) {
+            (ReverseNetworks::Each, Some(time)) if name == REVERSE => network_at(time),
+            _ => name.to_owned(),
+        }
     }
 
     /// What networks see of a momentum's place.

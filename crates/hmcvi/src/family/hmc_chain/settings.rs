@@ -75,6 +75,18 @@ pub enum Reverse {
     Balance,
 }
 
+/// The networks of reverse models.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum ReverseNetworks {
+    /// One for all times, which sees the time, as in the paper.
+    #[default]
+    One,
+    /// One for each time.
+    Each,
+}
+
 /// The densities that HMC steps are made for, on the way from where draws begin to the posterior.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -126,6 +138,8 @@ pub struct ChainSettings {
     pub step_size: StepSize,
     /// Reverse models.
     pub reverse: Reverse,
+    /// Whether reverse models of all times share a network.
+    pub reverse_networks: ReverseNetworks,
     /// Densities between where draws begin and the posterior.
     pub bridge: Bridge,
     /// Whether every HMC step has learnt factors of its own for masses and step size.
@@ -148,6 +162,7 @@ impl Default for ChainSettings {
             acceptance_gradient: AcceptanceGradient::Pathwise,
             step_size: StepSize::Global,
             reverse: Reverse::Network,
+            reverse_networks: ReverseNetworks::One,
             bridge: Bridge::None,
             per_step: false,
             tempering: false,
@@ -170,6 +185,8 @@ impl ChainSettings {
             Reverse::Flow => Some("reverse models with a flow"),
             Reverse::Balance => Some("reverse models in balance"),
         };
+        let each = self.reverse_networks == ReverseNetworks::Each && self.reverse != Reverse::Balance;
+        let each = each.then_some("a reverse network for each step");
         let gradient = match self.acceptance_gradient {
             AcceptanceGradient::Pathwise => None,
             AcceptanceGradient::Score => Some("scores of decisions"),
@@ -177,7 +194,7 @@ impl ChainSettings {
         };
         let per_step = self.per_step.then_some("factors for each step");
         let tempering = self.tempering.then_some("tempered momenta");
-        let all = [bridge, reverse, per_step, tempering, gradient].into_iter().flatten();
+        let all = [bridge, reverse, each, per_step, tempering, gradient].into_iter().flatten();
         if self.hmc_steps == 0 { Vec::new() } else { all.map(str::to_owned).collect() }
     }
 

@@ -50,6 +50,8 @@ pub struct Several {
     pub family: Arc<dyn Family>,
     /// Draws for every row, `K`.
     pub draws: usize,
+    /// Whether they begin at one place.
+    pub shared_start: bool,
     /// The bound that they form.
     pub combine: Combine,
     /// Estimate of the bound's derivative.
@@ -71,7 +73,10 @@ impl Family for Several {
             Combine::Importance => Entropies::Sampled,
             Combine::Mean => Entropies::ClosedForm,
         };
-        let draws = (0..self.draws).map(|_| self.family.draw_with(target, form)).collect();
+        let draws = match self.shared_start {
+            true => self.family.draws_from_one_start(target, form, self.draws),
+            false => (0..self.draws).map(|_| self.family.draw_with(target, form)).collect(),
+        };
         let all = Weighted::new(draws, combine, None);
         let loss = if doubly { all.doubly_reparameterised_loss() } else { all.held_loss() };
         Draw { loss: Some(loss), ..all.together() }

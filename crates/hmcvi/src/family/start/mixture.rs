@@ -11,6 +11,10 @@ use crate::potential::Potential;
 /// Variance of the distances of the Gaussians from the encoder's at first, in all dimensions: that of the usual prior.
 const SPREAD: f64 = 1.0;
 
+/// Logits of shares stay between minus this and this: a part that is far from all modes keeps a share of which it can
+/// learn where they are, and costs hundredths of a nat.
+const LARGEST_LOGIT: f64 = 4.0;
+
 /// A mixture of Gaussians.
 pub(super) struct Mixture<'g> {
     /// Logarithms of their shares, `[N, K]`.
@@ -31,7 +35,7 @@ impl<'g> Around<'_, 'g> {
             let mean = if k == 0 { near } else { near + distances.slice_cols(k * d, d) };
             Gaussian { mean, log_variance: self.gaussian.log_variance + widened }
         };
-        let logits = given.slice_cols(2 * count * d, count);
+        let logits = (given.slice_cols(2 * count * d, count) * (1.0 / LARGEST_LOGIT)).tanh() * LARGEST_LOGIT;
         Mixture { log_shares: logits - logits.log_sum_exp(), parts: (0..count).map(part).collect() }
     }
 }

@@ -56,22 +56,20 @@ impl Family for Started {
     }
 
     fn draw_with<'g>(&self, target: &Target<'_, 'g>, entropies: Entropies) -> Draw<'g> {
-        let around = Around { family: self, target, gaussian: self.gaussian(target) };
-        let chain = |start| Draw::from(self.chain.chain_from(target, entropies, start));
         match self.start {
             StartKind::Gaussian => self.chain.draw_with(target, entropies),
-            StartKind::FullCovariance => chain(around.full_covariance(entropies)),
-            StartKind::Planar => chain(around.flow(&around.planar())),
-            StartKind::Coupling => chain(around.flow(&around.coupling())),
-            StartKind::Autoregressive => chain(around.flow(&around.autoregressive())),
-            StartKind::Mixture => {
-                let (mixture, log_weights) = (around.mixture(), entropies != Entropies::ClosedForm);
-                let form = if log_weights { Entropies::Sampled } else { entropies };
-                let draw = |start| Draw::from(self.chain.chain_from(target, form, start));
-                let draws = mixture.starts(&around).into_iter().map(draw).collect();
-                Weighted::stratified(draws, mixture.log_shares, form)
-            }
+            _ => self.draw_from(target, entropies, self.starts(target, entropies)),
         }
+    }
+
+    fn draws_from_one_start<'g>(
+        &self,
+        target: &Target<'_, 'g>,
+        entropies: Entropies,
+        count: usize,
+    ) -> Vec<Draw<'g>> {
+        let starts = self.starts(target, entropies);
+        (0..count).map(|_| self.draw_from(target, entropies, starts.clone())).collect()
     }
 
     fn is_gaussian(&self) -> bool {
@@ -84,6 +82,45 @@ impl Family for Started {
 
     fn begin(&self, look: &mut FirstLook<'_>) -> Result<Vec<(&'static str, f64)>, BeginError> {
         self.chain.begin(look)
+    }
+}
+
+/// First draws.
+#[derive(Clone)]
+enum Starts<'g> {
+    One(Start<'g>),
+    /// One from each part of a mixture, with the logarithms of their shares.
+    OfParts(Vec<Start<'g>>, Expr<'g>),
+}
+
+impl Started {
+    fn starts<'g>(&self, target: &Target<'_, 'g>, entropies: Entropies) -> Starts<'g> {
+        let around = Around { family: self, target, gaussian: self.gaussian(target) };
+        Starts::One(match self.start {
+            StartKind::Mixture => {
+                let mixture = around.mixture();
+                return Starts::OfParts(mixture.starts(&around), mixture.log_shares);
+            }
+            StartKind::Gaussian => self.chain.start(target, entropies),
+            StartKind::FullCovariance => around.full_covariance(entropies),
+            StartKind::Planar => around.flow(&around.planar()),
+            StartKind::Coupling => around.flow(&around.coupling()),
+            StartKind::Autoregressive => around.flow(&around.autoregressive()),
+        })
+    }
+
+    /// Leads on from first draws.
+    fn draw_from<'g>(&self, target: &Target<'_, 'g>, entropies: Entropies, starts: Starts<'g>) -> Draw<'g> {
+        let chain = |form, start| Draw::from(self.chain.chain_from(target, form, start));
+        match starts {
+            Starts::One(start) => chain(entropies, start),
+            Starts::OfParts(starts, log_shares) => {
+                let log_weights = entropies != Entropies::ClosedForm;
+                let form = if log_weights { Entropies::Sampled } else { entropies };
+                let draws = starts.into_iter().map(|start| chain(form, start)).collect();
+                Weighted::stratified(draws, log_shares, form)
+            }
+        }
     }
 }
 
