@@ -29,7 +29,7 @@ fn epochs_done(sandbox: &Sandbox) -> usize {
 #[test]
 fn a_run_killed_twenty_times_ends_with_the_bytes_of_one_that_was_not() {
     let sandbox = Sandbox::new();
-    let epochs = "train.epochs=120";
+    let epochs = "train.epochs=240";
     let begun = Instant::now();
     sandbox.succeed(&arguments("whole", epochs));
     let once = begun.elapsed();
@@ -43,7 +43,7 @@ fn a_run_killed_twenty_times_ends_with_the_bytes_of_one_that_was_not() {
         // that the run could end before all kills are done.
         waits = waits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let part = (waits >> 33) as f64 / f64::from(1u32 << 31);
-        let wait = once.mul_f64(0.09 * part) + Duration::from_millis(8);
+        let wait = once.mul_f64(0.045 * part) + Duration::from_millis(8);
         let (start, first) = (Instant::now(), epochs_done(&sandbox));
         let due = || start.elapsed() > wait || epochs_done(&sandbox) > first + 3;
         while (kills == 20 || !due()) && process.try_wait().expect("it can be asked").is_none() {
