@@ -60,7 +60,7 @@ impl Session {
     fn wait(&self, what: &str, done: impl Fn(&Screen) -> bool) {
         let begun = Instant::now();
         while !done(&self.screen()) {
-            assert!(begun.elapsed() < Duration::from_secs(120), "no {what}:\n{}", self.screen().text());
+            assert!(begun.elapsed() < Duration::from_secs(600), "no {what}:\n{}", self.screen().text());
             std::thread::sleep(Duration::from_millis(20));
         }
     }

@@ -136,7 +136,7 @@ fn options(mirrors: &[&str]) -> FetchOptions {
     FetchOptions {
         mirrors: Some(mirrors.iter().map(|&mirror| mirror.to_owned()).collect()),
         npm: None,
-        timeout: Duration::from_secs(5),
+        timeout: Duration::from_secs(60),
         ..FetchOptions::default()
     }
 }
