@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use common::{Sandbox, skipped};
 
-/// A job has to end so soon after one of its processes has.
-const SOON: Duration = Duration::from_secs(30);
+/// A job has to end so soon after one of its processes has, also where all cores are busy.
+const SOON: Duration = Duration::from_secs(120);
 
 /// `mpirun` with so many processes, of one thread each; nothing where there is no `mpirun`.
 fn mpirun(folder: &Path, processes: usize) -> Option<Command> {
@@ -231,8 +231,10 @@ fn a_killed_process_ends_the_job_and_it_resumes_to_the_same_bits() {
     let sandbox = Sandbox::new();
     for rank in [0, 1] {
         let out = format!("run-{rank}");
-        // Long enough to be hit on its way.
-        let Some((child, processes)) = under_way(&sandbox, &out, "train.epochs=400", "600") else { return };
+        // So many that it cannot end before it is hit.
+        let Some((child, processes)) = under_way(&sandbox, &out, "train.epochs=100000", "600") else {
+            return;
+        };
         signal("-KILL", processes[rank]);
         let said = ended_soon(child);
         assert!(said.contains(&format!("process rank {rank}")), "{said}");
@@ -252,10 +254,10 @@ fn nobody_waits_for_ever() {
     let sandbox = Sandbox::new();
     for rank in [0, 1] {
         let out = format!("run-{rank}");
-        let Some((child, processes)) = under_way(&sandbox, &out, "train.epochs=100000", "2") else { return };
+        let Some((child, processes)) = under_way(&sandbox, &out, "train.epochs=100000", "5") else { return };
         signal("-STOP", processes[rank]);
         let said = ended_soon(child);
-        assert!(said.contains(&format!("process {} has waited 2 s for process {rank}", 1 - rank)), "{said}");
+        assert!(said.contains(&format!("process {} has waited 5 s for process {rank}", 1 - rank)), "{said}");
         assert!(said.contains("HMCVI_MPI_TIMEOUT"), "{said}");
     }
 }

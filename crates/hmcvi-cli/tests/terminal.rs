@@ -60,7 +60,7 @@ impl Session {
     fn wait(&self, what: &str, done: impl Fn(&Screen) -> bool) {
         let begun = Instant::now();
         while !done(&self.screen()) {
-            assert!(begun.elapsed() < Duration::from_secs(120), "no {what}:\n{}", self.screen().text());
+            assert!(begun.elapsed() < Duration::from_secs(600), "no {what}:\n{}", self.screen().text());
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -68,10 +68,29 @@ impl Session {
     /// Changes the width while the program stands still and all it wrote is on the screen.
     fn resize(&self, columns: u16) {
         self.signal("STOP");
-        std::thread::sleep(Duration::from_millis(300));
+        self.wait("standstill", |_| self.stands_still());
+        // What is written now comes after all that the program wrote; a bell is not shown.
+        let (terminal, before) =
+            (self.master.tty_name().expect("a terminal has a name"), self.screen().bells);
+        let mut terminal = std::fs::OpenOptions::new().write(true).open(terminal).expect("it is open");
+        terminal.write_all(b"\x07").expect("rung");
+        self.wait("bell", |screen| screen.bells > before);
         self.screen().reflow(columns);
         self.master.resize(size(columns)).expect("resized");
         self.signal("CONT");
+    }
+
+    /// Whether all threads of the program are stopped.
+    fn stands_still(&self) -> bool {
+        let process = self.child.process_id().expect("it runs");
+        let Ok(threads) = std::fs::read_dir(format!("/proc/{process}/task")) else {
+            // A system without such files: most need less.
+            std::thread::sleep(Duration::from_millis(300));
+            return true;
+        };
+        let state = |thread: std::fs::DirEntry| std::fs::read_to_string(thread.path().join("stat")).ok();
+        let stopped = |stat: String| stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" T"));
+        threads.flatten().filter_map(state).all(stopped)
     }
 
     fn signal(&self, name: &str) {
@@ -106,6 +125,8 @@ struct Screen {
     /// The last line of progress, and how often there was a new one.
     live: String,
     redraws: usize,
+    /// Bells so far, which the program never rings.
+    bells: usize,
     /// A resize leaves the old line, wrapped, until it is redrawn.
     settled: bool,
     ended: bool,
@@ -114,12 +135,13 @@ struct Screen {
 impl Screen {
     fn new(columns: u16) -> Self {
         let parser = emulator(columns);
-        Screen { parser, columns, live: String::new(), redraws: 0, settled: true, ended: false }
+        Screen { parser, columns, live: String::new(), redraws: 0, bells: 0, settled: true, ended: false }
     }
 
     fn show(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.parser.process(&[*byte]);
+            self.bells += usize::from(*byte == b'\x07');
             if *byte == b'\r' || *byte == b'\n' {
                 self.check();
             }

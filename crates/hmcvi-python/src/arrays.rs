@@ -14,15 +14,9 @@ pub(crate) fn numbers(object: &Bound<'_, PyAny>) -> PyResult<Array> {
     {
         return Ok(object.extract::<f64>()?.into());
     }
-    let numpy = object.py().import("numpy")?;
-    let array = numpy.call_method1("asarray", (object,))?;
-    let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
-    if !["b", "i", "u", "f"].contains(&kind.as_str()) {
-        let what = object.get_type().name()?;
-        return Err(PyTypeError::new_err(format!(
-            "expected numbers, not {what} with elements that are none"
-        )));
-    }
+    let py = object.py();
+    let numpy = py.import("numpy")?;
+    let array = py.import("hmcvi.known")?.call_method1("numeric", (object,))?;
     let array = numpy.call_method1("ascontiguousarray", (&array, "float64"))?.call_method1(
         "reshape",
         // `ascontiguousarray` makes a vector of a scalar.
@@ -41,16 +35,25 @@ pub(crate) fn dims_of(shape: &[usize]) -> PyResult<Dims> {
     })
 }
 
-/// Dimensions from an integer or a tuple of such.
+/// Most elements of a variable: their draws have to be kept somewhere.
+const MOST_ELEMENTS: usize = 100_000_000;
+
+/// Dimensions from an integer or a tuple of such, of which none is 0.
 pub(crate) fn shape(object: &Bound<'_, PyAny>) -> PyResult<Dims> {
-    if let Ok(size) = object.extract::<usize>() {
-        return dims_of(&[size]);
+    let given = object.extract::<usize>().map(|size| vec![size]).or_else(|_| object.extract::<Vec<usize>>());
+    let elements = given.as_ref().ok().and_then(|sizes| {
+        sizes.iter().try_fold(1usize, |all, size| all.checked_mul(*size)).filter(|all| *all <= MOST_ELEMENTS)
+    });
+    match (given, elements) {
+        (Ok(sizes), Some(1..)) => dims_of(&sizes),
+        _ => {
+            let text = object.repr().map_or_else(|_| String::new(), |text| text.to_string());
+            Err(PyTypeError::new_err(format!(
+                "`shape` is {text}, but must be a whole number above 0 or a tuple of such, of at most \
+                 {MOST_ELEMENTS} elements together"
+            )))
+        }
     }
-    let sizes = object.extract::<Vec<usize>>().map_err(|_| {
-        let text = object.repr().map_or_else(|_| String::new(), |text| text.to_string());
-        PyTypeError::new_err(format!("`shape` is {text}, but must be a whole number or a tuple of such"))
-    })?;
-    dims_of(&sizes)
 }
 
 /// A shape as Python has it.

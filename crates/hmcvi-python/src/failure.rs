@@ -55,6 +55,9 @@ pub(crate) fn of_opening(error: &OpenError) -> PyErr {
             let all: Vec<&str> = hmcvi::bayes::examples::all().iter().map(|example| example.name).collect();
             of_model(format!("{error}; there are {}", all.join(", ")), None)
         }
+        OpenError::Python => {
+            of_data(format!("{error}; give it with its data: `open_run(folder, posterior)`"), None)
+        }
         OpenError::NoData { .. } => of_data(format!("{error}; give them by name"), None),
         OpenError::Bind { source, .. } => of_binding(source),
         OpenError::Program { file, source } | OpenError::Run { file, source, .. }

@@ -39,7 +39,7 @@ pub(crate) fn keep(
     }
     spec.data = data.map(|_| place(files::DATA));
     let (directory, _lock) = FitDirectory::create(folder, &spec, force).map_err(|error| {
-        let advice = if force { "" } else { "; `force=True` replaces a fit" };
+        let advice = if !force && FitDirectory::is_fit(folder) { "; `force=True` replaces it" } else { "" };
         format!("{error}{advice}")
     })?;
     let text = [(files::MODEL, program.map(str::to_owned)), (files::DATA, data.map(Data::to_json))];

@@ -223,13 +223,14 @@ impl Network {
             None => Ok(table),
         };
         let taken = taken.map_err(|error| failure::of_data(error, None))?;
-        match taken.columns() == self.columns {
-            true => Ok(taken),
-            false => Err(failure::of_data(
+        if taken.columns() != self.columns {
+            return Err(failure::of_data(
                 format!("the rows have {columns} columns, but those of the training had {}", self.columns),
                 None,
-            )),
+            ));
         }
+        self.spec.check_rows(&taken, "").map_err(|error| failure::of_data(error, None))?;
+        Ok(taken)
     }
 
     fn chains(&self, table: &Table, seed: u64, draw: u64) -> Result<Bounds, EvalError> {

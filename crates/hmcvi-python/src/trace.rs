@@ -90,6 +90,10 @@ impl Tape {
         }
         let address = object.as_ptr() as usize;
         let array = arrays::numbers(object).map_err(|error| self.unreadable(object, error))?;
+        if array.values.is_empty() {
+            let empty = PyTypeError::new_err(format!("there are no elements: the shape is {}", array.dims));
+            return Err(self.unreadable(object, empty));
+        }
         // An array may have been changed since it was used before.
         let found = self.record().known_as(address, &array);
         if let Some(place) = found {
@@ -171,6 +175,27 @@ impl Tape {
             false => Ok(()),
         }
     }
+
+    /// Refuses a name that data were seen under: log-likelihoods have it too.
+    fn unseen(&self, name: &str) -> PyResult<()> {
+        let seen = |step: &Step| matches!(step, Step::Observe { name: known, .. } if known == name);
+        let is_variable = |step: &Step| matches!(step, Step::Sample { name: known, .. } if known == name);
+        let taken = match &self.record().steps {
+            steps if steps.iter().any(seen) => "data were observed under this name before",
+            steps if steps.iter().any(is_variable) => "this is the name of a variable that is inferred",
+            _ => return Ok(()),
+        };
+        Err(failure::of_model(format!("`{name}`: {taken}; give each of them a name of its own"), Some(name)))
+    }
+}
+
+/// An error about something that was said of a variable, with the name of it.
+fn of_variable(object: &Bound<'_, PyAny>, variable: &str, error: PyErr) -> PyErr {
+    let py = object.py();
+    match error.is_instance_of::<PyTypeError>(py) || error.get_type(py).is(py.get_type::<PyValueError>()) {
+        true => failure::of_model(format!("`{variable}`: {}", error.value(py)), Some(variable)),
+        false => error,
+    }
 }
 
 impl Record {
@@ -239,15 +264,17 @@ impl Trace {
     ) -> PyResult<Value> {
         self.tape.name(name)?;
         let mut description = self.describe(name, distribution)?;
-        description.shape = shape.map(arrays::shape).transpose()?;
-        description.region = self.region(lower, upper, support)?;
+        let of_variable = |error| of_variable(shape.or(lower).or(upper).unwrap_or(distribution), name, error);
+        description.shape = shape.map(arrays::shape).transpose().map_err(of_variable)?;
+        description.region = self.region(lower, upper, support).map_err(of_variable)?;
         self.tape.push(Step::Sample { name: name.into(), distribution: description })
     }
 
     /// Data that were seen.
     fn observe(&self, name: &str, distribution: &Bound<'_, PyAny>, seen: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.tape.unseen(name)?;
         let description = self.describe(name, distribution)?;
-        let seen = self.tape.value(seen)?;
+        let seen = self.tape.value(seen).map_err(|error| of_variable(seen, name, error))?;
         self.tape.push(Step::Observe { name: name.into(), distribution: description, seen: seen.place })?;
         Ok(())
     }
@@ -255,13 +282,13 @@ impl Trace {
     /// A name for a value.
     fn deterministic(&self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         self.tape.name(name)?;
-        let value = self.tape.value(value)?.place;
+        let value = self.tape.value(value).map_err(|error| of_variable(value, name, error))?.place;
         self.tape.push(Step::Deterministic { name: name.into(), value })
     }
 
     /// What is added to the log density.
     fn log_density(&self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        let value = self.tape.value(value)?.place;
+        let value = self.tape.value(value).map_err(|error| of_variable(value, name, error))?.place;
         self.tape.push(Step::LogDensity { name: name.into(), value })?;
         Ok(())
     }
@@ -298,7 +325,10 @@ impl Trace {
         let arguments: Vec<Bound<'_, PyAny>> = object.getattr("arguments")?.extract()?;
         let components: Vec<Bound<'_, PyAny>> = object.getattr("components")?.extract()?;
         let size: usize = object.getattr("size")?.extract()?;
-        let arguments = arguments.iter().map(|argument| Ok(self.tape.value(argument)?.place));
+        let arguments = arguments.iter().map(|argument| match self.tape.value(argument) {
+            Ok(value) => Ok(value.place),
+            Err(error) => Err(of_variable(argument, variable, error)),
+        });
         let arguments: Vec<usize> = arguments.collect::<PyResult<_>>()?;
         let components = components.iter().map(|part| self.describe(variable, part));
         let components = components.collect::<PyResult<Vec<_>>>()?;

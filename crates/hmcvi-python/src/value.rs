@@ -23,6 +23,11 @@ pub(crate) struct Value {
 const MOST_MULTIPLIED: i32 = 16;
 
 impl Value {
+    /// What errors call it.
+    fn named(&self) -> String {
+        self.tape.label(self.place).map_or_else(|| "a value of a model".into(), |name| format!("`{name}`"))
+    }
+
     fn apply(&self, operation: Operation, operands: &[&Value]) -> PyResult<Value> {
         let operands = operands.iter().map(|value| value.place).collect();
         self.tape.push(Step::Apply { operation, operands })
@@ -176,7 +181,12 @@ impl Value {
             let text = "positions have to be known: whole numbers of the data, not values of the model";
             return Err(self.tape.refused(text, &[self.place]));
         }
-        let (places, dims) = arrays::picked(self.dims, index)?;
+        let (places, dims) = arrays::picked(self.dims, index).map_err(|error| {
+            // What kind of error it is stays: iteration and `try` depend on it.
+            let py = index.py();
+            let text = format!("{}: {}", self.named(), error.value(py));
+            PyErr::from_type(error.get_type(py), text)
+        })?;
         if places.is_empty() {
             return Err(self.tape.refused("nothing is left at these positions", &[self.place]));
         }
@@ -184,19 +194,34 @@ impl Value {
     }
 
     fn __bool__(&self) -> PyResult<bool> {
-        Err(PyTypeError::new_err(
-            "a value of a model is neither true nor false while the model is described; `hmcvi.where(condition, a, b)` \
-             chooses between values",
-        ))
+        Err(PyTypeError::new_err(format!(
+            "{} is neither true nor false while the model is described; `hmcvi.where(condition, a, b)` chooses between \
+             values",
+            self.named()
+        )))
     }
 
     fn __float__(&self) -> PyResult<f64> {
         self.tape.number(self.place).ok_or_else(|| {
-            PyTypeError::new_err(
-                "a value of a model has no number while the model is described; functions of `hmcvi` stand for those \
-                 of `math`",
-            )
+            PyTypeError::new_err(format!(
+                "{} has no number while the model is described; functions of `hmcvi` stand for those of `math`",
+                self.named()
+            ))
         })
+    }
+
+    /// NumPy asks for numbers where it has no operator to ask for.
+    #[pyo3(signature = (*_arguments, **_options))]
+    fn __array__(
+        &self,
+        _arguments: &Bound<'_, PyTuple>,
+        _options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Value> {
+        Err(PyTypeError::new_err(format!(
+            "{} is no array while the model is described; operators and functions of `hmcvi` (`stack`, `concatenate`, \
+             `where`, `dot`, ...) stand for those of NumPy",
+            self.named()
+        )))
     }
 
     fn __repr__(&self) -> String {

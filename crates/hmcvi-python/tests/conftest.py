@@ -10,6 +10,8 @@ SCHOOLS = {
 }
 #: Settings that make fits quick; draws of the Gaussian alone.
 QUICK = {"method": "gaussian", "draws": 500, "settings": {"learning.most_updates": 200}, "progress": False}
+#: Settings of a fit that does not end by itself.
+ENDLESS = {"learning.most_updates": 1_000_000_000, "learning.tolerance": 0.0}
 
 
 @hmcvi.model

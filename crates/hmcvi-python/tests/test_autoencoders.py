@@ -107,7 +107,7 @@ def test_a_run_goes_on_where_it_was_left(tmp_path):
 
 
 INTERRUPTED = """
-import os, signal, sys
+import signal, sys
 import hmcvi, numpy as np
 # A job in the background of a shell begins with the signal ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -115,9 +115,9 @@ counts, stopped = np.random.default_rng(1).poisson(2.0, size=(400, 6)), []
 def stop(*told):
     if not stopped and told[1] > 1500:
         stopped.append(told)
-        os.kill(os.getpid(), signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
 small = dict(latent=2, hidden=(16,), batch=20, hmc_steps=1, leapfrog_steps=2, run=sys.argv[1])
-vae = hmcvi.VAE(epochs=300, progress=stop, **small)
+vae = hmcvi.VAE(epochs=1_000_000, progress=stop, **small)
 try:
     vae.fit(counts)
 except hmcvi.Interrupted as error:
@@ -129,7 +129,7 @@ print(done >= 1, [epoch["epoch"] for epoch in vae.history] == list(range(1, done
 
 def test_control_c_keeps_the_training(tmp_path):
     run = [sys.executable, "-c", INTERRUPTED, str(tmp_path / "run")]
-    found = subprocess.run(run, check=True, capture_output=True, text=True, timeout=120)
+    found = subprocess.run(run, check=True, capture_output=True, text=True, timeout=600)
     assert found.stdout.split() == ["True", "True"]
 
 
@@ -161,6 +161,54 @@ def test_what_is_no_data_is_refused():
         hmcvi.VAE(**{**SMALL, "leapfrog_steps": 0}).fit(COUNTS)
     with pytest.raises(hmcvi.Error, match='`device` is "tpu"'):
         hmcvi.VAE(device="tpu", **SMALL).fit(COUNTS)
+
+
+def test_types_say_what_values_are():
+    likelihood = {"poisson": hmcvi.VAE(likelihood="poisson", **{**SMALL, "epochs": 1}).fit(COUNTS)}
+    for name, rows in [("counts", COUNTS), ("bytes", COUNTS.astype(np.uint8)), ("real", COUNTS * 1.0), ("two", COUNTS > 2)]:
+        likelihood[name] = hmcvi.VAE(**{**SMALL, "epochs": 1}).fit(rows)
+    found = {name: vae._network.likelihood for name, vae in likelihood.items()}
+    assert found == {
+        "poisson": "poisson", "counts": "negative-binomial", "bytes": "bernoulli", "real": "gaussian", "two": "bernoulli"
+    }
+    assert hmcvi.VAE(**{**SMALL, "hidden": 8, "epochs": 1}).fit(COUNTS.tolist())._network.likelihood == found["counts"]
+    for vae, rows in [(likelihood["poisson"], -COUNTS), (likelihood["counts"], COUNTS + 0.5)]:
+        with pytest.raises(hmcvi.DataError, match=r"row 0(, column \d)? .*from 0"):
+            vae.transform(rows)
+    real = hmcvi.VAE(likelihood="poisson", **{**SMALL, "epochs": 1}).fit(COUNTS * 1.0)
+    with pytest.raises(hmcvi.DataError, match=r"row 0 \(from 0\) of the rows has .*poisson needs"):
+        real.score_samples(-1.0 * COUNTS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"validation_fraction": 0.0}, "`validation_fraction` is 0.0, but must be above 0 and below 1"),
+        ({"validation_fraction": 1.5}, "`validation_fraction` is 1.5"),
+        ({"seed": None}, "`seed` is None, but must be a whole number of at least 0"),
+        ({"seed": -1}, "`seed` is -1"),
+        ({"threads": -1}, "`threads` is -1"),
+        ({"latent": 0}, "`model.latent` is 0"),
+    ],
+)
+def test_arguments_that_mean_nothing_are_named(arguments, said):
+    with pytest.raises(hmcvi.SettingError) as raised:
+        hmcvi.VAE(**{**SMALL, **arguments}).fit(COUNTS)
+    assert said in str(raised.value)
+
+
+def test_uses_that_mean_nothing_are_named(trained):
+    for use, said in [
+        (lambda: trained.sample(0), "`n` is 0, but must be a whole number of at least 1"),
+        (lambda: trained.sample(2, seed=-1), "`seed` is -1"),
+        (lambda: trained.posterior(COUNTS, draws=0), "`draws` is 0"),
+        (lambda: trained.scores(COUNTS, samples=-1), "`samples` is -1"),
+        (lambda: trained.inverse_transform(np.zeros(2)), "latent points are a matrix [rows, 2], not of the shape (2,)"),
+        (lambda: trained.transform(np.ma.masked_array(COUNTS, COUNTS > 5)), "some elements of the rows are masked"),
+    ]:
+        with pytest.raises(hmcvi.Error) as raised:
+            use()
+        assert said in str(raised.value)
 
 
 def test_estimator_checks_of_scikit_learn():

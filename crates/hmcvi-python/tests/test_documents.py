@@ -27,7 +27,7 @@ def blocks(document):
     return found[first:]
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/python.md"])
+@pytest.mark.parametrize("document", ["README.md", "docs/python.md", "crates/hmcvi-python/README.md"])
 def test_blocks_run(document, tmp_path, monkeypatch, capsys):
     import hmcvi
 

@@ -1,5 +1,6 @@
 """The package is typed, for mypy and for pyright."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -10,9 +11,16 @@ import pytest
 PACKAGE = Path(__file__).parents[1]
 
 
-def test_mypy_has_no_complaint():
+#: What users write, which sees the package from outside.
+USE = "tests/typed_use.py"
+
+
+@pytest.mark.parametrize("what", [[], ["--config-file=", "--strict", "--follow-imports=silent", USE]])
+def test_mypy_has_no_complaint(what):
     pytest.importorskip("mypy")
-    found = subprocess.run([sys.executable, "-m", "mypy"], cwd=PACKAGE, capture_output=True, text=True)
+    run = [sys.executable, "-m", "mypy", *what]
+    paths = {**os.environ, "MYPYPATH": "python"} if what else None
+    found = subprocess.run(run, cwd=PACKAGE, env=paths, capture_output=True, text=True)
     assert found.returncode == 0, found.stdout
 
 
@@ -20,6 +28,6 @@ def test_pyright_has_no_complaint():
     pyright = shutil.which("pyright", path=str(Path(sys.executable).parent))
     if pyright is None:
         pytest.skip("pyright is not installed beside this Python")
-    run = [pyright, "--pythonpath", sys.executable, "python/hmcvi"]
+    run = [pyright, "--pythonpath", sys.executable, "python/hmcvi", USE]
     found = subprocess.run(run, cwd=PACKAGE, capture_output=True, text=True)
     assert found.returncode == 0, found.stdout

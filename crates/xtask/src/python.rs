@@ -58,7 +58,7 @@ fn test(python: &str, library: &Path) -> Result<(), String> {
     let absolute = |path: &Path| fs::canonicalize(path).map_err(|why| format!("{}: {why}", path.display()));
     let program = folder().join("hmcvi");
     let status = Command::new(python)
-        .args(["-m", "pytest", "--quiet"])
+        .args(["-m", "pytest", "--quiet", "-rs"])
         .current_dir(PACKAGE)
         .env("PYTHONPATH", absolute(&package)?)
         .env("HMCVI_PROGRAM", absolute(&program)?)

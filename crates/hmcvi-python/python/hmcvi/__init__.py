@@ -18,7 +18,7 @@ True
 (4000, 8)
 """
 
-from . import distributions
+from . import distributions, functions
 from ._hmcvi import Value, __version__
 from .autoencoders import VAE, open_vae
 from .builder import Builder
@@ -32,3 +32,38 @@ from .models import Model, Posterior, StanModel, builtin, model, stan
 from .plots import Svg
 from .runs import open_run
 from .tables import Summary
+
+__all__ = [
+    "VAE",
+    "Builder",
+    "Chains",
+    "Check",
+    "Comparison",
+    "DataError",
+    "Error",
+    "Evidence",
+    "Fit",
+    "FitError",
+    "Interrupted",
+    "Model",
+    "ModelError",
+    "Posterior",
+    "SettingError",
+    "StanError",
+    "StanModel",
+    "Summary",
+    "Svg",
+    "Value",
+    "__version__",
+    "builtin",
+    "compare",
+    "distributions",
+    "functions",
+    "load",
+    "model",
+    "open_run",
+    "open_vae",
+    "stan",
+]
+__all__ += distributions.__all__
+__all__ += functions.__all__

@@ -8,8 +8,10 @@ from typing import Any
 
 from . import _hmcvi, plots
 from . import progress as bars
-from .errors import DataError, Interrupted
+from .errors import DataError, Interrupted, SettingError
 from .fits import assignments
+from .kept import packed, unpack
+from .known import whole
 
 #: Files of a run that a copy of its network needs.
 FILES = ("config.toml", "run.json", "summary.json", "metrics.jsonl", "best.safetensors", "last.safetensors")
@@ -87,14 +89,14 @@ class VAE:
         hmc_steps: int = 3,
         leapfrog_steps: int = 4,
         *,
-        hidden: Sequence[int] = (200, 200),
+        hidden: int | Sequence[int] = (200, 200),
         epochs: int = 60,
         batch: int = 100,
         learning_rate: float | None = None,
         validation_fraction: float = 0.1,
         kind: str | None = None,
         seed: int = 1,
-        run: str | None = None,
+        run: str | os.PathLike[str] | None = None,
         device: str = "cpu",
         threads: int = 0,
         settings: dict[str, Any] | None = None,
@@ -163,13 +165,14 @@ class VAE:
             data, kind, source = None, None, os.path.abspath(os.fspath(X))
             given["data.source"], given["data.kind"] = source, self.kind
         else:
-            rows, kind = self._checked(X, fitting=True), self.kind or _kind(X)
+            rows = self._checked(X, fitting=True)
+            kind = self.kind or _kind(rows)
             data = self._divided(rows)
         given = {
-            "seed": self.seed,
+            "seed": whole("seed", self.seed),
             "model.latent": self.latent,
             "model.likelihood": self.likelihood,
-            "model.hidden": list(self.hidden),
+            "model.hidden": [self.hidden] if isinstance(self.hidden, int) else list(self.hidden),
             "chain.hmc_steps": self.hmc_steps,
             "chain.leapfrog_steps": self.leapfrog_steps,
             "train.epochs": self.epochs,
@@ -178,7 +181,7 @@ class VAE:
             **given,
             **(self.settings or {}),
         }
-        folder = self.run or _temporary(self)
+        folder = os.fspath(self.run or _temporary(self))
         with bars.shown(self.progress, "VAE") as watch:
             ended = _hmcvi.train(
                 folder,
@@ -187,12 +190,12 @@ class VAE:
                 kind=kind,
                 force=self.run is None,
                 device=self.device,
-                threads=self.threads,
+                threads=whole("threads", self.threads),
                 watch=watch,
             )
         if ended is not None and not isinstance(ended, KeyboardInterrupt):
             raise ended
-        self.run_ = os.fspath(folder)
+        self.run_ = folder
         self._network_: _hmcvi.Network | None = None
         if ended is None:
             if data is None:
@@ -214,6 +217,7 @@ class VAE:
         """Draws from the posteriors of rows before and after the HMC steps."""
         import numpy as np
 
+        draws, seed = whole("draws", draws, 1), whole("seed", seed)
         rows = self._rows(X)
         found = [self._network.encode(rows, seed, draw) for draw in range(draws)]
         before, after = (np.stack([part[i] for part in found]) for i in (0, 1))
@@ -224,7 +228,10 @@ class VAE:
         """Means of rows at latent points."""
         import numpy as np
 
-        return self._network.decode(np.ascontiguousarray(Z, dtype=np.float32))
+        places = np.ascontiguousarray(Z, dtype=np.float32)
+        if places.ndim != 2:
+            raise DataError(f"latent points are a matrix [rows, {self._network.latent}], not of the shape {places.shape}")
+        return self._network.decode(places)
 
     def reconstruct(self, X: Any, *, steps: bool = True, seed: int = 1) -> Any:
         """Rows decoded from draws of their posteriors after the HMC steps, or before them."""
@@ -233,13 +240,14 @@ class VAE:
 
     def sample(self, n: int = 1, *, seed: int = 1, mean: bool = False) -> Any:
         """Rows drawn from the model, or their means."""
-        return self._network.sample(n, seed, mean)
+        return self._network.sample(whole("n", n, 1), whole("seed", seed), mean)
 
     def scores(self, X: Any, samples: int = 1000, seed: int = 1) -> Scores:
         """Log-likelihoods of rows by importance sampling, with their errors, and bounds.
 
         Random numbers belong to the content of a row and the seed: rows can be scored in any order, alone or together.
         """
+        samples, seed = whole("samples", samples), whole("seed", seed)
         return Scores(*self._network.score(self._rows(X), samples, seed), samples)
 
     def score_samples(self, X: Any) -> Any:
@@ -304,7 +312,11 @@ class VAE:
         return table(self._checked(X, fitting=False))
 
     def _checked(self, X: Any, *, fitting: bool) -> Any:
+        import numpy as np
+
         X = getattr(X, "X", X)
+        if np.any(np.ma.getmask(X)):
+            raise DataError("some elements of the rows are masked; fill in or leave out such rows")
         try:
             from sklearn.utils.validation import validate_data
         except ImportError:
@@ -318,21 +330,17 @@ class VAE:
         import numpy as np
 
         count = rows.shape[0]
+        if not 0 < self.validation_fraction < 1:
+            raise SettingError(f"`validation_fraction` is {self.validation_fraction}, but must be above 0 and below 1")
         held = min(max(1, round(self.validation_fraction * count)), count - 1)
-        order = np.random.default_rng(self.seed).permutation(count)
+        order = np.random.default_rng(whole("seed", self.seed)).permutation(count)
         train, validation = table(rows[np.sort(order[held:])]), table(rows[np.sort(order[:held])])
         return train, validation, validation
 
     def __getstate__(self) -> dict[str, Any]:
         state = {name: value for name, value in self.__dict__.items() if name != "_network_"}
         if "run_" in state:
-            state["_files"] = {}
-            for name in FILES:
-                place = os.path.join(self.run_, name)
-                if os.path.exists(place):
-                    with open(place, "rb") as file:
-                        state["_files"][name] = file.read()
-            del state["run_"]
+            state["_files"] = packed(state.pop("run_"), FILES)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -340,9 +348,7 @@ class VAE:
         self.__dict__.update(state)
         if files is not None:
             self.run_ = _temporary(self)
-            for name, content in files.items():
-                with open(os.path.join(self.run_, name), "wb") as file:
-                    file.write(content)
+            unpack(files, self.run_)
 
     def __repr__(self) -> str:
         parts = f"latent={self.latent}, hmc_steps={self.hmc_steps}, leapfrog_steps={self.leapfrog_steps}"
@@ -358,15 +364,26 @@ def table(rows: Any) -> _hmcvi.Rows:
         rows.sum_duplicates()
         starts, indices = np.asarray(rows.indptr, dtype=np.int64), np.asarray(rows.indices, dtype=np.int64)
         return _hmcvi.Rows.sparse(rows.shape[1], starts, indices, np.asarray(rows.data, dtype=np.float32))
-    return _hmcvi.Rows.dense(np.ascontiguousarray(rows, dtype=np.float32))
+    with np.errstate(over="ignore"):
+        # What single precision cannot hold is said by the library, with its place.
+        return _hmcvi.Rows.dense(np.ascontiguousarray(rows, dtype=np.float32))
 
 
-def _kind(X: Any) -> str | None:
-    """Bytes that are not only 0 and 1 are intensities; the library cannot see the type any more."""
-    values = getattr(X, "X", X)
-    if str(getattr(values, "dtype", "")) == "uint8" and not hasattr(values, "tocsr"):
-        return "byte" if values.max() > 1 else None
-    return None
+#: Most that a count can be: single precision holds every whole number up to here.
+MOST_COUNT = 2**24 - 1
+
+
+def _kind(rows: Any) -> str | None:
+    """What the type of the values says about them, as in files of the program; the library cannot see it any more.
+
+    Bytes that are not only 0 and 1 are intensities, and other whole numbers from 0 on are counts.
+    """
+    type_of = getattr(rows, "dtype", None)
+    if type_of is None or type_of.kind not in "iu" or rows.max() <= 1:
+        return None
+    if type_of == "uint8":
+        return None if hasattr(rows, "tocsr") else "byte"
+    return "count" if rows.min() >= 0 and rows.max() <= MOST_COUNT else None
 
 
 def _plain(X: Any) -> Any:

@@ -25,6 +25,12 @@ class Options(TypedDict, total=False):
     observed: Number | None
 
 
+def _name(name: Any) -> str:
+    if not isinstance(name, str):
+        raise ModelError(f'a variable has a name, which comes first, as in `m.normal("mu", 0, 1)`; {name!r:.40} is none')
+    return name
+
+
 class Builder:
     """Describes a model, variable by variable: the first argument of a function under `hmcvi.model`.
 
@@ -50,23 +56,23 @@ class Builder:
         support: str | None = None,
     ) -> Value:
         """A variable to infer, with its prior."""
-        return self._trace.sample(name, distribution, shape, lower, upper, support)
+        return self._trace.sample(_name(name), distribution, shape, lower, upper, support)
 
     def observe(self, name: str, distribution: Distribution, seen: Number) -> None:
         """Data that were seen, with the distribution that they come from."""
-        self._trace.observe(name, distribution, seen)
+        self._trace.observe(_name(name), distribution, seen)
         if not isinstance(seen, _hmcvi.Value):
             import numpy as np
 
-            self._observed[name] = np.asarray(seen)
+            self._observed[name] = np.array(seen)
 
     def deterministic(self, name: str, value: Number) -> Value:
         """Names a value that is computed from variables, so that draws and summaries have it too."""
-        return self._trace.deterministic(name, value)
+        return self._trace.deterministic(_name(name), value)
 
     def add_log_density(self, name: str, value: Number) -> None:
         """Adds the elements of a value to the log density: what no distribution says."""
-        self._trace.log_density(name, value)
+        self._trace.log_density(_name(name), value)
 
     def value(self, known: Number) -> Value:
         """An array as a value of the model. Operators do that by themselves."""
@@ -84,7 +90,7 @@ class Builder:
         observed: Number | None = None,
     ) -> Value:
         if observed is None:
-            return self._trace.sample(name, distribution, shape, lower, upper, support)
+            return self._trace.sample(_name(name), distribution, shape, lower, upper, support)
         for key, given in {"shape": shape, "lower": lower, "upper": upper, "support": support}.items():
             if given is not None:
                 message = f"`{name}`: `{key}` is for variables to infer; what was observed has its own"

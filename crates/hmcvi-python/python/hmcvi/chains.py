@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import plots
 from .errors import DataError
+from .kept import by_files, packed, saved
 from .tables import Summary
 
 if TYPE_CHECKING:
@@ -26,10 +27,13 @@ class Chains:
     ((2, 200, 8), ['diverging', 'energy'])
     """
 
-    def __init__(self, model: Posterior, sampled: _hmcvi.Sampled) -> None:
+    def __init__(self, model: Posterior, sampled: _hmcvi.Sampled, folder: str | None = None) -> None:
         #: The model with its data.
         self.model = model
         self._sampled = sampled
+        # Where they were read from, or what stood there.
+        self._folder = folder
+        self._files: dict[str, bytes] | None = None
 
     @property
     def seconds(self) -> float:
@@ -93,6 +97,11 @@ class Chains:
 
         self._drawn()
         self._sampled.save(os.fspath(folder), force, command())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._files is not None:
+            return by_files(self.model, self._files)
+        return by_files(self.model, packed(self._folder) if self._folder else saved(self.save))
 
     def _drawn(self) -> _hmcvi.Drawn:
         from .fits import made

@@ -92,8 +92,14 @@ def compare(fits: Mapping[str, Fit]) -> Comparison:
     """
     import numpy as np
 
+    if not isinstance(fits, Mapping):
+        raise DataError('the fits to compare need names: `hmcvi.compare({"a": fit, "b": other})`')
     if not fits:
         raise DataError("there is nothing to compare")
+    fits = {str(name): fit for name, fit in fits.items()}
+    for name, fit in fits.items():
+        if not hasattr(fit, "weights"):
+            raise DataError(f"`{name}` is {fit!r:.60}, but must be a fit: it has a log evidence", name)
     (first, one), *others = fits.items()
     for name, fit in others:
         a, b = one.model.observed, fit.model.observed

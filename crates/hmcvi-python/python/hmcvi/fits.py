@@ -9,12 +9,17 @@ from typing import TYPE_CHECKING, Any
 from . import _hmcvi, plots
 from . import progress as bars
 from .chains import Chains, Check, Evidence
-from .errors import Error, Interrupted
+from .errors import DataError, Error, Interrupted
+from .kept import by_files, saved
+from .known import whole
 from .tables import Summary
 
 if TYPE_CHECKING:
     from .inference_data import Names
     from .models import Posterior
+
+#: Most draws that can be asked for, as in the program.
+MOST_DRAWS = 100_000_000
 
 
 class Weights:
@@ -104,7 +109,7 @@ class Fit:
         if n is None and seed is None:
             drawn = made(self.model, self._fitted.drawn)
         else:
-            count = self._fitted.count if n is None else n
+            count = self._fitted.count if n is None else whole("n", n, 1, MOST_DRAWS)
             drawn = made(self.model, self._fitted.draw, count, self._seed(seed))
         return {name: values[0] for name, values in drawn.arrays()}
 
@@ -130,7 +135,7 @@ class Fit:
 
     def check(self, *, draws: int | None = None, progress: bool | Callable[..., None] | None = None) -> Check:
         """Holds the fit against chains of NUTS that begin with it, and others that do not."""
-        draws = self._fitted.count if draws is None else draws
+        draws = self._fitted.count if draws is None else whole("draws", draws, 1, MOST_DRAWS)
         with bars.shown(progress, self.model.name) as watch:
             return Check(self.model, *_hmcvi.check(self._fitted, draws, watch))
 
@@ -201,7 +206,10 @@ class Fit:
         self._fitted.save(os.fspath(folder), force, command())
 
     def _seed(self, seed: int | None) -> int:
-        return self._fitted.seed if seed is None else seed
+        return self._fitted.seed if seed is None else whole("seed", seed)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return by_files(self.model, saved(self.save))
 
     def __repr__(self) -> str:
         state = "" if self.finished else ", unfinished"
@@ -275,8 +283,10 @@ def load(folder: str | os.PathLike[str], model: Posterior) -> Fit | Chains:
     place = os.fspath(folder)
     if not os.path.isdir(place):
         raise Error(f"{place}: there is no such folder")
+    if not hasattr(model, "_bound"):
+        raise DataError(f"{model!r} is no model with data; a model that is called with its data makes one")
     if _hmcvi.method_of(place) == "nuts":
-        return Chains(model, model._bound.load_chains(place))
+        return Chains(model, model._bound.load_chains(place), place)
     return Fit(model, model._bound.load(place))
 
 

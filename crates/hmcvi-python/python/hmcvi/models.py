@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from . import _hmcvi
 from .builder import Builder
-from .errors import DataError, Error
+from .errors import DataError, Error, ModelError
 from .chains import Chains
 from .fits import Fit, fit_model, sample
+from .known import numeric, whole
 
 
 class Posterior:
@@ -20,10 +23,17 @@ class Posterior:
     """
 
     def __init__(
-        self, bound: _hmcvi.BoundModel, name: str, data: dict[str, Any], observed: dict[str, Any] | None = None
+        self,
+        bound: _hmcvi.BoundModel,
+        name: str,
+        data: dict[str, Any],
+        made: tuple[Any, ...],
+        observed: dict[str, Any] | None = None,
     ) -> None:
         self._bound = bound
         self._observed = observed
+        # A function with its arguments that makes it again, for copies elsewhere.
+        self._made = made
         #: What the model is called.
         self.name = name
         #: The data, by name.
@@ -117,6 +127,9 @@ class Posterior:
         }
         return sample(self, given, None, progress)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._made
+
     def __repr__(self) -> str:
         shapes = ", ".join(f"{name}{list(shape) if shape else ''}" for name, shape in self.variables.items())
         return f"<hmcvi.Posterior {self.name}: {shapes}; {self.dimension} real numbers>"
@@ -125,15 +138,21 @@ class Posterior:
 class Model:
     """A model that waits for its data: call it with them."""
 
-    def __init__(self, function: Callable[..., None]) -> None:
-        self.function = function
+    def __init__(self, function: Callable[..., Any]) -> None:
         self.__name__ = getattr(function, "__name__", "model")
+        self.__qualname__ = getattr(function, "__qualname__", self.__name__)
+        self.__module__ = getattr(function, "__module__", __name__)
         self.__doc__ = function.__doc__
-        self.__wrapped__ = function
+        self.__wrapped__ = self.function = function
+        _check(function, self.__name__)
 
     def __call__(self, *arguments: Any, **data: Any) -> Posterior:
         """The model with its data, which are numbers, arrays, lists, or columns of a table."""
-        given = {name: _array(name, value) for name, value in _arguments(self, arguments, data).items()}
+        return self._with(_arguments(self, arguments, data))
+
+    def _with(self, data: dict[str, Any]) -> Posterior:
+        """The model with its data by name."""
+        given = {name: _array(name, value) for name, value in data.items()}
         builder = Builder(given)
         try:
             self.function(builder, **given)
@@ -141,13 +160,20 @@ class Model:
             bound = builder._trace.finish(self.__name__, numbers)
         except Error as error:
             raise _at_line(error, self.function) from None
-        return Posterior(bound, self.__name__, numbers, builder._observed)
+        return Posterior(bound, self.__name__, numbers, (Model._with, (self, given)), builder._observed)
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        # In its module the model stands in the place of the function.
+        found: Any = sys.modules.get(self.__module__)
+        for part in self.__qualname__.split("."):
+            found = getattr(found, part, None)
+        return self.__qualname__ if found is self else (Model, (self.function,))
 
     def __repr__(self) -> str:
         return f"<hmcvi.model {self.__name__}>"
 
 
-def model(function: Callable[..., None]) -> Model:
+def model(function: Callable[..., Any]) -> Model:
     """Makes a model of a function that describes it.
 
     Its first argument is a `Builder`, the others are the data. The function runs once for each set of data; what it
@@ -168,16 +194,21 @@ def model(function: Callable[..., None]) -> Model:
 class StanModel:
     """A Stan program that waits for its data: call it with them."""
 
-    def __init__(self, code: str = "", file: str | None = None) -> None:
+    def __init__(self, code: str = "", file: str | None = None, name: str = "model") -> None:
         self._program = _hmcvi.StanProgram(code, file)
-        self.__name__ = os.path.splitext(os.path.basename(file))[0] if file else "model"
+        self.__name__ = os.path.splitext(os.path.basename(file))[0] if file else name
         #: The program, with the files that it includes.
         self.code = self._program.code
 
-    def __call__(self, *, seed: int = 1, **data: Any) -> Posterior:
-        """The program with its data; `seed` is for random numbers of transformed data."""
-        given = {name: _array(name, value) for name, value in data.items()}
-        return Posterior(self._program.bind(self.__name__, given, seed), self.__name__, given)
+    def __call__(self, given: Mapping[str, Any] | None = None, /, *, seed: int = 1, **data: Any) -> Posterior:
+        """The program with its data, by their names or as a mapping from them; `seed` is for random numbers of
+        transformed data."""
+        arrays = {name: _array(name, value) for name, value in {**(given or {}), **data}.items()}
+        bound = self._program.bind(self.__name__, arrays, whole("seed", seed))
+        return Posterior(bound, self.__name__, arrays, (_again, (self, arrays, seed)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return StanModel, (self.code, None, self.__name__)
 
     def __repr__(self) -> str:
         return f"<hmcvi.stan {self.__name__}>"
@@ -198,16 +229,36 @@ def stan(code_or_path: str | os.PathLike[str]) -> StanModel:
 def builtin(name: str, **data: Any) -> Posterior:
     """A built-in model with its own data, or with others: `hmcvi.builtin("eight-schools")`."""
     given = {key: _array(key, value) for key, value in data.items()}
-    return Posterior(*_named(*_hmcvi.builtin(name, given or None)))
+    bound, own = _hmcvi.builtin(name, given or None)
+    return Posterior(bound, bound.name, own, (_builtin_again, (name, given)))
 
 
 def of_folder(folder: str) -> Posterior:
     """The model of a kept fit, with its data."""
-    return Posterior(*_named(*_hmcvi.model_of(folder)))
+    bound, data = _hmcvi.model_of(folder)
+    return Posterior(bound, bound.name, data, (of_folder, (os.path.abspath(folder),)))
 
 
-def _named(bound: _hmcvi.BoundModel, data: dict[str, Any]) -> tuple[_hmcvi.BoundModel, str, dict[str, Any]]:
-    return bound, bound.name, data
+def _again(program: StanModel, data: dict[str, Any], seed: int) -> Posterior:
+    return program(data, seed=seed)
+
+
+def _builtin_again(name: str, data: dict[str, Any]) -> Posterior:
+    return builtin(name, **data)
+
+
+def _check(function: Callable[..., Any], name: str) -> None:
+    """Refuses a function that is no model."""
+    import inspect
+
+    if not callable(function):
+        raise TypeError(f"`hmcvi.model` stands before a function, not {function!r:.40}")
+    parameters = list(inspect.signature(function).parameters.values())
+    if not parameters or parameters[0].kind not in (parameters[0].POSITIONAL_ONLY, parameters[0].POSITIONAL_OR_KEYWORD):
+        raise ModelError(f"the model `{name}` has no argument that describes variables: `def {name}(m, ...)`")
+    for parameter in parameters[1:]:
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL):
+            raise ModelError(f"the model `{name}` has the argument `{parameter}`, but data have names")
 
 
 def _arguments(model: Model, arguments: tuple[Any, ...], data: dict[str, Any]) -> dict[str, Any]:
@@ -220,7 +271,14 @@ def _arguments(model: Model, arguments: tuple[Any, ...], data: dict[str, Any]) -
         takes_all = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
         if name not in names and not takes_all:
             wanted = ", ".join(f"`{known}`" for known in names) or "none"
-            raise DataError(f"the model `{model.__name__}` has no data `{name}`; its data are {wanted}", name)
+            first = next(iter(signature.parameters))
+            why = f" (`{first}` is its first argument, which describes variables)" if name == first else ""
+            raise DataError(f"the model `{model.__name__}` has no data `{name}`{why}; its data are {wanted}", name)
+    if len(arguments) > len(names):
+        raise DataError(f"the model `{model.__name__}` has {len(names)} data, but {len(arguments)} are given")
+    for name in names[: len(arguments)]:
+        if name in data:
+            raise DataError(f"the data `{name}` of the model `{model.__name__}` are given twice", name)
     try:
         found = signature.bind(None, *arguments, **data)
     except TypeError:
@@ -243,23 +301,29 @@ def _arguments(model: Model, arguments: tuple[Any, ...], data: dict[str, Any]) -
 
 
 def _array(name: str, value: Any) -> Any:
-    """Data as a number or an array, without missing values. Text and `None` are settings, and stay."""
+    """Data as a number or an array of its own, without missing values. Text and `None` are settings, and stay."""
     if value is None or isinstance(value, (str, bool, int)):
         return value
     import numpy as np
 
-    array = np.asarray(value)
-    if array.dtype.kind not in "biuf":
-        raise DataError(f"`{name}`: expected numbers, not elements of the type {array.dtype}", name)
+    try:
+        array = numeric(value)
+    except TypeError as error:
+        raise DataError(f"`{name}`: {error}", name) from None
     if array.dtype.kind == "f" and np.isnan(array).any():
         place = [int(i) for i in np.argwhere(np.isnan(array))[0]] if array.ndim else ""
         raise DataError(f"`{name}`: the value{f' at {place} (from 0)' if place else ''} is nan; leave out or fill in what is missing", name)
-    return array if array.ndim else array.item()
+    # What is done to the array later is not done to the model.
+    return np.array(array) if array.ndim else array.item()
 
 
 def _at_line(error: Error, function: Callable[..., None]) -> Error:
     """The error with the line of the model function that it comes from."""
-    code = getattr(function, "__code__", None)
+    import inspect
+
+    while isinstance(function, partial):
+        function = function.func
+    code = getattr(inspect.unwrap(function), "__code__", None)
     place = error.__traceback__
     while place is not None and place.tb_frame.f_code is not code:
         place = place.tb_next

@@ -43,17 +43,28 @@ impl RunSpec {
                 "intensities are scaled to numbers from 0 to 1; if they are counts, set `data.kind=count`";
             return if fits { Ok(()) } else { Err(refused(advice.into())) };
         }
-        for split in Split::ALL {
-            if let Some((row, column, value)) = first_refused(data.table(split), kind) {
-                let column = data.table(split).column(column);
-                return Err(refused(format!(
-                    "row {row} (from 0) of the {split} rows has {value} in column {column}, but {} needs {}",
-                    kind.name(),
-                    kind.likelihood().allowed()
-                )));
-            }
+        Split::ALL.into_iter().try_for_each(|split| self.check_rows(data.table(split), &format!("{split} ")))
+    }
+
+    /// Refuses rows with values that the likelihood does not allow; `which` of them, as a word before "rows". Intensities
+    /// are left to [`check_data`](Self::check_data).
+    ///
+    /// # Errors
+    /// [`ConfigError::Value`] with the first such value.
+    pub fn check_rows(&self, rows: &Table, which: &str) -> Result<(), ConfigError> {
+        let kind = self.model.likelihood();
+        if rows.kind() == Kind::Byte {
+            return Ok(());
         }
-        Ok(())
+        let Some((row, column, value)) = first_refused(rows, kind) else { return Ok(()) };
+        let (name, column) = (kind.name(), rows.column(column));
+        let found = format!("row {row} (from 0) of the {which}rows has {value} in column {column}");
+        let allowed = kind.likelihood().allowed();
+        Err(ConfigError::Value {
+            key: "model.likelihood".into(),
+            allowed: format!("one that fits the data: {found}, but {name} needs {allowed}"),
+            value: name,
+        })
     }
 }
 

@@ -118,6 +118,15 @@ pub enum FitError {
         "the log density rises without end: no Gaussian fits anywhere on the way; check that the priors are proper"
     )]
     NoStart,
+    /// A Gaussian of so many dimensions does not fit into memory.
+    #[error(
+        "the model has {dimension} real numbers, but a fit takes at most {MOST_DIMENSIONS}: its Gaussian begins with a \
+         matrix of them; NUTS does without"
+    )]
+    TooLarge {
+        /// Real numbers of the model.
+        dimension: usize,
+    },
     /// The model is not a well-formed program.
     #[error(transparent)]
     Compile(#[from] CompileError),
@@ -165,6 +174,8 @@ const BEHIND: f64 = 0.25;
 const WORTH_BENDING: f64 = 0.1;
 /// A bound that is worth while in any case.
 const ANY: f64 = f64::NEG_INFINITY;
+/// Most dimensions of a fit: the square of this many numbers takes 2 GB, and there are some such matrices at a time.
+const MOST_DIMENSIONS: usize = 16_384;
 /// Batches of the first look.
 const LOOKS: usize = 2;
 
@@ -186,7 +197,10 @@ impl Bound {
         settings: &Fit,
         watch: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<Fitted, FitError> {
-        let begun = Instant::now();
+        let (begun, dimension) = (Instant::now(), self.dimension());
+        if dimension > MOST_DIMENSIONS {
+            return Err(FitError::TooLarge { dimension });
+        }
         let first = self.first_gaussian(settings, watch)?;
         let mut map = Map::new(settings.gaussian, first);
         let family = HmcChain {
