@@ -31,7 +31,7 @@ pub(crate) fn numbers(object: &Bound<'_, PyAny>) -> PyResult<Array> {
 /// Dimensions of a model's value from a shape.
 pub(crate) fn dims_of(shape: &[usize]) -> PyResult<Dims> {
     Dims::new(shape).ok_or_else(|| {
-        PyValueError::new_err(format!("{} dimensions, but at most 4 are allowed", shape.len()))
+        PyValueError::new_err(format!("{} dimensions, but at most {} are allowed", shape.len(), Dims::MOST))
     })
 }
 

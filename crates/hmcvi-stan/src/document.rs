@@ -74,7 +74,7 @@ in which each step needs the one before is unrolled.
   which they fail keeps its parameters, has `NaN` for them, and is reported with its number and the line.
 - **Errors** name line and column, underline the text, and say what to write instead.
 
-- **`#include`** takes files from the folder of the program.
+- **`#include`** takes files from the folder of the program, also by names such as `/pre/license.stan`.
 
 Not supported: tuples, `column_stochastic_matrix`, `row_stochastic_matrix`, `sum_to_zero_matrix`, `dae`, functions as
 results of functions, and positions of what is sorted by parameters. Each is refused with its place and what to write

@@ -45,11 +45,22 @@ impl Joined {
                 let message = format!("{here}: files include each other more than {DEEPEST} times deep");
                 return Err(StanError::of_file(message));
             }
-            let other: PathBuf = path.parent().unwrap_or(Path::new("")).join(name);
+            let other = beside(path, name);
             let inner = text_of(&other, &format!("what {here} includes,"))?;
             self.include(&other, &inner, depth + 1)?;
         }
         Ok(())
+    }
+}
+
+/// Where an included file is: in the folder of the file that names it. Names such as `/pre/license.stan`, as packages for R
+/// write them, are looked for from that folder on, too.
+fn beside(path: &Path, name: &str) -> PathBuf {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let other = folder.join(name);
+    match name.strip_prefix('/') {
+        Some(rest) if !other.exists() => folder.join(rest),
+        _ => other,
     }
 }
 
@@ -76,6 +87,8 @@ mod tests {
         write("parts/f.stan", "#include \"g.stan\"\nreal f_lpdf(real x, real m) { return g(x - m); }");
         write("parts/g.stan", "real g(real x) { return -x^2; }");
         assert!(Program::open(folder.join("a.stan")).is_ok());
+        write("e.stan", "functions {\n#include /parts/f.stan\n}\nparameters { real x; } model { x ~ f(1); }");
+        assert!(Program::open(folder.join("e.stan")).is_ok());
         write("b.stan", "\n#include <none.stan>");
         let message = Program::open(folder.join("b.stan")).expect_err("no file").message().to_owned();
         assert!(message.contains("line 2 of") && message.contains("none.stan"), "{message}");

@@ -35,6 +35,12 @@ fn programs_that_say_the_same_have_the_same_density() {
     let data = r#"{"N": 3, "y": [0.5, 1.5, -0.2], "k": [1, 2, 1], "low": [0.5, -2, 0.1]}"#;
     let cases = [
         (
+            "parameters { array[2, 1, 2] matrix[1, 2] x; }
+             model { for (i in 1:2) for (j in 1:2) to_vector(x[i, 1, j]) ~ normal(i, j); }",
+            "parameters { vector[8] x; }
+             model { for (i in 1:2) for (j in 1:2) segment(x, 4 * i + 2 * j - 5, 2) ~ normal(i, j); }",
+        ),
+        (
             "data { int N; vector[N] low; } parameters { vector<lower=low>[N] v; } model { v ~ normal(0, 1); }",
             "data { int N; vector[N] low; } parameters { real<lower=low[1]> a; real<lower=low[2]> b; real<lower=low[3]> c; }
              model { a ~ normal(0, 1); b ~ normal(0, 1); c ~ normal(0, 1); }",

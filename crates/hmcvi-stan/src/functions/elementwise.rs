@@ -225,8 +225,8 @@ maps! {
     log_mix(p, a, b) real: log_add_numbers(p.ln() + a, (-p).ln_1p() + b), log_add(p.log() + a, (-p).log1p() + b);
     step(x) int: truth(x >= 0.0), 1.0 - x.less(0.0);
     int_step(x) int: truth(x > 0.0), x.greater(0.0);
-    is_inf(x) known_int: truth(x.is_infinite()), 0.0;
-    is_nan(x) known_int: truth(x.is_nan()), 0.0;
+    is_inf(x) int: truth(x.is_infinite()), x.abs().equal(f64::INFINITY);
+    is_nan(x) int: truth(x.is_nan()), 1.0 - x.equal(x);
     floor(x) known: x.floor(), 0.0;
     ceil(x) known: x.ceil(), 0.0;
     round(x) known: x.round(), 0.0;

@@ -105,32 +105,80 @@ impl Chains {
         terms
     }
 
-    /// The number and the cell whose product a summand is, which is used nowhere else, and where they are multiplied.
-    fn multiple(&self, nodes: &[Node], term: &Term) -> Option<(f64, Cell, usize)> {
-        let Cell::Of { node, .. } = term.cell else { return None };
-        let at = node as usize;
+    /// What a summand is a multiple of, if it is used nowhere else.
+    fn multiple(&self, nodes: &[Node], term: &Term) -> Option<Multiple> {
+        let sign = if term.minus { -1.0 } else { 1.0 };
+        let (by, cell, at) = match self.by_known(nodes, term.cell) {
+            Some(found) => found,
+            None => return self.by_known_and_factor(nodes, term.cell, sign),
+        };
+        Some(Multiple { by: sign * by, cell, at, factor: None })
+    }
+
+    /// A number and a cell whose product this is, and where they are multiplied.
+    fn by_known(&self, nodes: &[Node], cell: Cell) -> Option<(f64, Cell, usize)> {
+        let at = source(cell)? as usize;
         let (by, cell) = match sides(&nodes[at], &[MUL])? {
             [Cell::Known(by), cell @ Cell::Of { .. }] | [cell @ Cell::Of { .. }, Cell::Known(by)] => {
                 (by, cell)
             }
             _ => return None,
         };
-        (self.uses[at] == 1).then_some((if term.minus { -by } else { by }, cell, at))
+        (self.uses[at] == 1).then_some((by, cell, at))
+    }
+
+    /// The same where the product is multiplied by something else that depends on parameters.
+    fn by_known_and_factor(&self, nodes: &[Node], cell: Cell, sign: f64) -> Option<Multiple> {
+        let outer = source(cell)? as usize;
+        let [a, b] = sides(&nodes[outer], &[MUL])?;
+        let known = |inner, factor| self.by_known(nodes, inner).map(|found| (found, factor));
+        let ((by, cell, at), factor) = known(a, b).or_else(|| known(b, a))?;
+        let is_own = self.uses[outer] == 1 && source(factor).is_some();
+        is_own.then_some(Multiple { by: sign * by, cell, at, factor: Some((factor, outer)) })
     }
 }
 
-/// Makes one product of the summands that are multiples of other numbers by known ones.
+/// A known number times a cell, and where they are multiplied.
+struct Multiple {
+    by: f64,
+    cell: Cell,
+    at: usize,
+    /// What the product is multiplied by, and where.
+    factor: Option<(Cell, usize)>,
+}
+
+impl Multiple {
+    fn has_factor_of(&self, other: &Multiple) -> bool {
+        match (self.factor, other.factor) {
+            (Some((Cell::Of { node, at }, _)), Some((Cell::Of { node: other, at: place }, _))) => {
+                (node, at) == (other, place)
+            }
+            (own, other) => own.is_none() && other.is_none(),
+        }
+    }
+}
+
+/// Makes one product of the summands that are multiples of other numbers by known ones, with the same factor besides.
 fn multiply(nodes: &mut [Node], chains: &Chains, end: usize) {
     let terms = chains.terms(nodes, end);
-    let multiples: Vec<_> = terms.iter().map(|term| chains.multiple(nodes, term)).collect();
+    let mut multiples: Vec<Option<Multiple>> =
+        terms.iter().map(|term| chains.multiple(nodes, term)).collect();
+    if let Some(first) = multiples.iter().position(Option::is_some) {
+        for i in first + 1..multiples.len() {
+            let [Some(own), Some(other)] = [&multiples[first], &multiples[i]] else { continue };
+            if !own.has_factor_of(other) {
+                multiples[i] = None;
+            }
+        }
+    }
     let count = multiples.iter().flatten().count();
     let Some(last) = multiples.iter().rposition(Option::is_some).filter(|_| count >= SHORTEST) else {
         return;
     };
     let (by, cells): (Vec<f64>, Vec<Cell>) =
-        multiples.iter().flatten().map(|(by, cell, _)| (*by, *cell)).unzip();
+        multiples.iter().flatten().map(|multiple| (multiple.by, multiple.cell)).unzip();
     // In the place of one of the multiplications, after all that it needs and before the sums that need it.
-    let place = multiples.iter().flatten().map(|(_, _, at)| *at).max().unwrap_or(end);
+    let place = multiples.iter().flatten().map(|multiple| multiple.at).max().unwrap_or(end);
     let sizes = count as u32;
     nodes[place] = Node {
         op: Op::Product([1, sizes, 1]),
@@ -138,7 +186,12 @@ fn multiply(nodes: &mut [Node], chains: &Chains, end: usize) {
         arguments: [(Data::Known(by.into()), sizes), (Data::of(cells, false), sizes)].into(),
         length: 1,
     };
-    let product = Cell::Of { node: place as u32, at: 0 };
+    let mut product = Cell::Of { node: place as u32, at: 0 };
+    let factors = multiples.iter().flatten().filter_map(|multiple| multiple.factor);
+    if let Some((factor, at)) = factors.max_by_key(|(_, at)| *at) {
+        write(&mut nodes[at], MUL, product, factor);
+        product = Cell::Of { node: at as u32, at: 0 };
+    }
     let mut sum: Option<Cell> = None;
     for (i, (term, multiple)) in terms.iter().zip(&multiples).enumerate() {
         let (cell, op) = match multiple {

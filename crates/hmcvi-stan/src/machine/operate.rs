@@ -46,7 +46,10 @@ impl Machine<'_> {
             return Ok(scalar_or(ty, sizes, values));
         }
         if MAPS[id as usize].expr.is_none() {
-            return Err(format!("`{}` of a parameter is not supported", MAPS[id as usize].name));
+            return Err(format!(
+                "`{}` of a parameter is not supported in the model; call it of data, or in generated quantities",
+                MAPS[id as usize].name
+            ));
         }
         let data = self.record(Op::Map(id), arguments, length)?;
         Ok(Value { ty, sizes, data })

@@ -56,8 +56,9 @@ pub(crate) fn declare(
     }
     if Dims::new(&sizes).is_none() {
         return Err(wrong(format!(
-            "`{name}` has {} dimensions, and parameters have at most 4 here",
-            sizes.len()
+            "`{name}` has {} dimensions, and parameters have at most {} here",
+            sizes.len(),
+            Dims::MOST
         )));
     }
     let mut arguments = Vec::new();

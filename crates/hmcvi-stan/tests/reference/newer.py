@@ -13,7 +13,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 STAN = Path(importlib.util.find_spec("httpstan").submodule_search_locations[0])
 NAMES = ["arrays_on_the_left", "bessel_functions", "complex_numbers", "complex_transforms", "factors_of_wishart", "hidden_line",
-         "large_system", "partial_sums", "parts_of_sparse", "singular_vectors", "vector_autoregression", "vectorised_functions"]
+         "large_system", "partial_sums", "parts_of_sparse", "products_of_sums", "singular_vectors", "vector_autoregression", "vectorised_functions"]
 MAIN = r"""
 #include <stan/model/model_header.hpp>
 #include <stan/io/json/json_data.hpp>

@@ -177,8 +177,8 @@ fn array(value: &Value) -> Result<Array, String> {
             None => break,
         }
     }
-    let dims =
-        Dims::new(&sizes).ok_or_else(|| format!("{} dimensions, but at most 4 are allowed", sizes.len()))?;
+    let dims = Dims::new(&sizes)
+        .ok_or_else(|| format!("{} dimensions, but at most {} are allowed", sizes.len(), Dims::MOST))?;
     let mut values = Vec::with_capacity(dims.elements());
     flatten(value, &sizes, &mut values)?;
     Ok(Array { dims, values })
@@ -204,10 +204,10 @@ fn number(value: &Value) -> Result<f64, String> {
     match value {
         Value::Number(number) => number.as_f64().ok_or_else(|| format!("{number} is too large")),
         Value::Bool(truth) => Ok(f64::from(u8::from(*truth))),
-        Value::String(text) => match text.as_str() {
-            "NaN" => Ok(f64::NAN),
-            "Inf" | "+Inf" | "Infinity" | "+Infinity" => Ok(f64::INFINITY),
-            "-Inf" | "-Infinity" => Ok(f64::NEG_INFINITY),
+        Value::String(text) => match text.to_ascii_lowercase().as_str() {
+            "nan" => Ok(f64::NAN),
+            "inf" | "+inf" | "infinity" | "+infinity" => Ok(f64::INFINITY),
+            "-inf" | "-infinity" => Ok(f64::NEG_INFINITY),
             _ => Err(format!("\"{text}\" is not a number")),
         },
         Value::Object(_) => {
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn numbers_that_are_none_may_stand_bare() {
-        let text = r#"{"a\"NaN": [NaN, -Infinity, 1e-3, "Inf"], "NaN": [ +Inf,Infinity]}"#;
+        let text = r#"{"a\"NaN": [NaN, -Infinity, 1e-3, "Inf"], "NaN": [ +Inf,"inf"]}"#;
         let data = Data::from_json(text).expect("data");
         let a = &data.get("a\"NaN").expect("given").values;
         assert!(a[0].is_nan() && a[1..] == [f64::NEG_INFINITY, 1e-3, f64::INFINITY], "{a:?}");

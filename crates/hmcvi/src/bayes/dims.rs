@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// Dimensions that a value can have.
-const MOST: usize = 4;
+const MOST: usize = 8;
 
 /// Sizes along each dimension; none for a scalar. Elements are kept row by row: the last dimension varies fastest.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -16,7 +16,10 @@ impl Dims {
     /// One number.
     pub const SCALAR: Dims = Dims { rank: 0, sizes: [1; MOST] };
 
-    /// These sizes; nothing if there are more than four.
+    /// The most dimensions that there may be.
+    pub const MOST: usize = MOST;
+
+    /// These sizes; nothing if there are more than [`Dims::MOST`].
     pub fn new(sizes: &[usize]) -> Option<Self> {
         let mut all = [1; MOST];
         all.get_mut(..sizes.len())?.copy_from_slice(sizes);
@@ -91,13 +94,17 @@ impl From<()> for Dims {
 
 impl From<usize> for Dims {
     fn from(size: usize) -> Self {
-        Dims { rank: 1, sizes: [size, 1, 1, 1] }
+        let mut sizes = [1; MOST];
+        sizes[0] = size;
+        Dims { rank: 1, sizes }
     }
 }
 
 impl From<(usize, usize)> for Dims {
     fn from((rows, columns): (usize, usize)) -> Self {
-        Dims { rank: 2, sizes: [rows, columns, 1, 1] }
+        let mut sizes = [1; MOST];
+        [sizes[0], sizes[1]] = [rows, columns];
+        Dims { rank: 2, sizes }
     }
 }
 
@@ -125,6 +132,10 @@ mod tests {
         assert_eq!(Dims::SCALAR.element_names("mu"), ["mu"]);
         assert_eq!(Dims::from(2).element_names("theta"), ["theta[1]", "theta[2]"]);
         assert_eq!(Dims::from((2, 2)).element_names("L"), ["L[1,1]", "L[1,2]", "L[2,1]", "L[2,2]"]);
-        assert_eq!(Dims::new(&[1; 5]), None);
+        assert_eq!(
+            Dims::new(&[1; 8]).map(|dims| dims.element_names("x")),
+            Some(vec!["x[1,1,1,1,1,1,1,1]".into()])
+        );
+        assert_eq!(Dims::new(&[1; 9]), None);
     }
 }
