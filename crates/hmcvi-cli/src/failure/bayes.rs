@@ -29,7 +29,7 @@ impl From<FitError> for Failure {
     fn from(error: FitError) -> Self {
         let text = error.to_string();
         match error {
-            FitError::NoDensity | FitError::NoStart => Failure::Numerical(text).then(NOWHERE),
+            FitError::NoDensity { .. } | FitError::NoStart => Failure::Numerical(text).then(NOWHERE),
             FitError::NotABound(_) | FitError::Begin(_) => Failure::Numerical(text).then(LOST),
             FitError::Device(error) => error.into(),
             other => Failure::Other(other.to_string()),

@@ -48,8 +48,8 @@ pub struct Builder<'g> {
     /// Inferred variables on their supports, and what is computed from them.
     pub(super) values: Vec<(String, Var<'g>)>,
     pub(super) deterministic: Vec<(String, Var<'g>)>,
-    /// Summands of `log p(z)`, `[N, 1]`.
-    pub(super) log_prior: Vec<Expr<'g>>,
+    /// Summands of `log p(z)`, `[N, 1]`, by the name of the variable.
+    pub(super) log_prior: Vec<(String, Expr<'g>)>,
     /// `log p(x | z)` of each observation, by the name of the data.
     pub(super) log_likelihood: Vec<(String, Var<'g>)>,
     pub(super) error: Option<ModelError>,
@@ -154,7 +154,7 @@ impl<'g> Builder<'g> {
         let value = self.free(name, &distribution, dims);
         if self.error.is_none() {
             let log_prob = distribution.log_prob(value).sum();
-            self.log_prior.push(log_prob.expr());
+            self.log_prior.push((name.into(), log_prob.expr()));
         }
         self.check(name);
         value
@@ -205,7 +205,7 @@ impl<'g> Builder<'g> {
         self.variables.push(Variable { name: name.into(), dims, unconstrained });
         let raw = if order == Order::Columns { by_columns(raw, dims) } else { raw };
         let Constrained { value, log_jacobian } = support.constrain(raw, dims);
-        self.log_prior.extend(log_jacobian);
+        self.log_prior.extend(log_jacobian.map(|log_jacobian| (name.into(), log_jacobian)));
         self.values.push((name.into(), value));
         value
     }
