@@ -3,7 +3,9 @@
 use std::f64::consts::PI;
 
 use hmcvi::bayes::fit::{Progress, Stage, Stopped};
-use hmcvi::bayes::{Bound, Covariance, Data, Draws, Fit, FitError, Model, half_cauchy, normal};
+use hmcvi::bayes::{
+    Bound, Covariance, Data, Draws, Fit, FitError, Model, Order, Support, half_cauchy, normal,
+};
 use hmcvi::family::ChainSettings;
 
 const Y: [f64; 8] = [28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0];
@@ -284,4 +286,15 @@ fn where_any_rise_is_worth_it_all_updates_are_made() {
     assert_eq!(of(0.0), (1200, Stopped::MostUpdates));
     let (updates, stopped) = of(0.002);
     assert!(updates < 1200 && stopped == Stopped::StoodStill, "{updates} updates, {stopped:?}");
+}
+
+#[test]
+fn a_posterior_without_end_is_refused_by_the_name_of_the_variable() {
+    let model = Model::new(|m| {
+        let b = m.sample("b", normal(0.0, 1.0));
+        let a = m.declare("a", Support::Real, (), Order::Rows);
+        m.add_log_density("nothing", (a + b) * 0.0);
+    });
+    let error = model.bind(&Data::new()).expect("a model").fit(&Fit::default()).expect_err("refused");
+    assert!(matches!(&error, FitError::Improper { name, .. } if name == "a"), "{error}");
 }

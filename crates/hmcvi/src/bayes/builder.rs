@@ -1,5 +1,6 @@
 //! Describe a model variable by variable.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use hmcvi_graph::{Expr, Graph};
@@ -189,6 +190,10 @@ impl<'g> Builder<'g> {
         dims: Dims,
         order: Order,
     ) -> Var<'g> {
+        if name.is_empty() {
+            let problem = "a variable needs a name";
+            self.error.get_or_insert(ModelError::Variable { name: name.into(), problem: problem.into() });
+        }
         if self.variables.iter().any(|known| known.name == name) {
             self.error.get_or_insert(ModelError::Twice { name: name.into() });
         }
@@ -256,10 +261,21 @@ impl<'g> Builder<'g> {
         Var::new(zero.broadcast_to(hmcvi_graph::Shape::fixed(1, dims.elements().max(1))), dims)
     }
 
+    /// Two elements with one name, such as `a[1]` of a vector `a` and a scalar of that name.
+    fn same_elements(&self) -> Option<ModelError> {
+        let all = || self.values.iter().chain(&self.deterministic);
+        if !all().any(|(name, _)| name.contains('[')) {
+            return None;
+        }
+        let mut known = HashSet::new();
+        let mut names = all().flat_map(|(name, value)| value.dims().element_names(name));
+        names.find(|name| !known.insert(name.clone())).map(|name| ModelError::Twice { name })
+    }
+
     /// What is left to report when the description ends.
     pub(super) fn finish(mut self) -> Result<Self, ModelError> {
         self.check("the model");
-        match self.error.take() {
+        match self.error.take().or_else(|| self.same_elements()) {
             Some(error) => Err(error),
             None if self.variables.is_empty() => Err(ModelError::Empty),
             None => Ok(self),

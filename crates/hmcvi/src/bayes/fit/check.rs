@@ -1,7 +1,24 @@
-//! Refuse settings that mean nothing, by name, before anything runs.
+//! Refuse settings that mean nothing, and posteriors without end, by name.
 
-use super::{Covariance, Fit, FitError};
+use super::{Covariance, Fit, FitError, FullGaussian};
+use crate::bayes::Bound;
 use crate::config::ConfigError;
+
+/// Standard deviations from here on are those of no posterior that ends.
+const ENDLESS: f64 = 1e15;
+
+impl Bound {
+    /// Refuses a fitted Gaussian that grew without end.
+    pub(super) fn check_ends(&self, gaussian: &FullGaussian) -> Result<(), FitError> {
+        let d = gaussian.dimension();
+        let sd = |i: usize| gaussian.factor[i * d..(i + 1) * d].iter().map(|l| l * l).sum::<f64>().sqrt();
+        let owners = self.variables().iter().flat_map(|v| std::iter::repeat_n(&v.name, v.unconstrained));
+        match owners.enumerate().find(|(i, _)| !(sd(*i) < ENDLESS && gaussian.mean[*i].is_finite())) {
+            Some((i, name)) => Err(FitError::Improper { name: name.clone(), sd: sd(i) }),
+            None => Ok(()),
+        }
+    }
+}
 
 impl Fit {
     /// Checks what types allow and fits cannot be made with.

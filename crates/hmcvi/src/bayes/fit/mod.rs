@@ -122,6 +122,17 @@ pub enum FitError {
         "the log density rises without end: no Gaussian fits anywhere on the way; check that the priors are proper"
     )]
     NoStart,
+    /// A variable whose posterior has no end, as far as can be told.
+    #[error(
+        "the posterior of `{name}` has no end: a Gaussian of it grew to a standard deviation of {sd:.1e} on the unconstrained \
+         scale; give every variable a proper prior"
+    )]
+    Improper {
+        /// The variable.
+        name: String,
+        /// How wide it became.
+        sd: f64,
+    },
     /// The model is not a well-formed program.
     #[error(transparent)]
     Compile(#[from] CompileError),
@@ -208,6 +219,7 @@ impl Bound {
         let mut store = Store::new();
         let gaussian = self.learn(settings, &map, &plain, &mut store, (Stage::Gaussian, ANY), watch)?;
         let alone = map.numbers(&store);
+        self.check_ends(&alone)?;
         let (mut bent, mut chain) = (None, None);
         if !family.is_gaussian() {
             let full = settings.gaussian == Covariance::FullRank;
