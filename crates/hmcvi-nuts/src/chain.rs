@@ -87,7 +87,7 @@ impl<'r> Task<'r> {
             Some(_) => "draws of the Gaussian that was given",
             None => "between -2 and 2 on the unconstrained scale",
         };
-        Err(NutsError::NoDensity { chain: chain + 1, tries: TRIES, places, last })
+        Err(NutsError::NoDensity { chain: chain + 1, tries: TRIES, places, last, why: String::new() })
     }
 
     /// A random place, in the coordinates of the sampler.

@@ -23,8 +23,9 @@ pub enum NutsError {
     /// Nowhere to begin.
     #[error(
         "chain {chain} found no place to begin: of {tries} random places ({places}), none has a finite log density and \
-         gradient; at the last, {last}. Check that the data lie in the support of their distributions and that priors \
-         fit their scale, or begin with a fit (`Start`)"
+         gradient; at the last, {last}{}. Check that the data lie in the support of their distributions and that priors \
+         fit their scale, or begin with a fit (`Start`)",
+        after_comma(.why)
     )]
     NoDensity {
         /// The chain, from 1.
@@ -35,6 +36,8 @@ pub enum NutsError {
         places: &'static str,
         /// What was found at the last of them.
         last: String,
+        /// What has no density near the origin, as far as that is known.
+        why: String,
     },
     /// The sampler gave up.
     #[error("chain {chain} ended in draw {draw}: {why}")]
@@ -55,4 +58,8 @@ pub enum NutsError {
     /// The density does not run.
     #[error(transparent)]
     Run(#[from] RunError),
+}
+
+fn after_comma(why: &str) -> String {
+    if why.is_empty() { String::new() } else { format!(", and near the origin {why}") }
 }

@@ -87,7 +87,13 @@ impl Nuts {
         check_start(bound, start)?;
         let (compiled, stop) = (Compiled::new(bound)?, AtomicBool::new(false));
         let task = Task { nuts: self, compiled: &compiled, start, stop: &stop };
-        let (chains, stopped) = self.side_by_side(&task, progress)?;
+        let (chains, stopped) = self.side_by_side(&task, progress).map_err(|error| match error {
+            NutsError::NoDensity { chain, tries, places, last, .. } => {
+                let why = bound.without_density().unwrap_or_default();
+                NutsError::NoDensity { chain, tries, places, last, why }
+            }
+            other => other,
+        })?;
         let seconds = begun.elapsed().as_secs_f64();
         Ok(Sampled { names: bound.element_names(), chains, stopped, seconds })
     }

@@ -102,7 +102,13 @@ fn where_there_is_no_density_the_error_says_so() {
     });
     let bound = model.bind(&Data::new()).expect("a model");
     let cold = refused(&short(), &bound, None).to_string();
-    for part in ["100 random places", "between -2 and 2", "the log density is NaN", "Check that the data"] {
+    for part in [
+        "100 random places",
+        "between -2 and 2",
+        "the log density is NaN",
+        "`nowhere` is not finite",
+        "Check that the data",
+    ] {
         assert!(cold.contains(part), "{cold}");
     }
     let start = Start::new(&[0.0], &[1.0]).expect("a Gaussian");

@@ -81,5 +81,14 @@ fn what_does_not_fit_is_reported_by_the_name_of_the_variable() {
         m.sample("a", normal(0.0, 1.0));
     });
     assert_eq!(twice.bind(&Data::new()).expect_err("an error"), ModelError::Twice { name: "a".into() });
+    let elements = Model::new(|m| {
+        m.sample("a", normal(0.0, 1.0).shape(2));
+        m.sample("a[1]", normal(0.0, 1.0));
+    });
+    assert_eq!(elements.bind(&Data::new()).expect_err("an error"), ModelError::Twice { name: "a[1]".into() });
+    let nameless = Model::new(|m| {
+        m.sample("", normal(0.0, 1.0));
+    });
+    assert_eq!(message(nameless, Data::new()), "``: a variable needs a name");
     assert_eq!(Model::new(|_| ()).bind(&Data::new()).expect_err("an error"), ModelError::Empty);
 }

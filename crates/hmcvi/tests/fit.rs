@@ -3,7 +3,10 @@
 use std::f64::consts::PI;
 
 use hmcvi::bayes::fit::{Progress, Stage, Stopped};
-use hmcvi::bayes::{Bound, Covariance, Data, Draws, Fit, FitError, Model, half_cauchy, normal};
+use hmcvi::bayes::{
+    Bound, Covariance, Data, Draws, Fit, FitError, Model, Order, Support, half_cauchy, normal,
+};
+use hmcvi::family::ChainSettings;
 
 const Y: [f64; 8] = [28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0];
 const SD: [f64; 8] = [15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0];
@@ -221,7 +224,9 @@ fn densities_that_cannot_be_fitted_are_refused() {
             m.add_log_density("lost", (-1.0 - x * x).log());
         })
     });
-    assert!(matches!(nowhere.fit(&Fit::default()), Err(FitError::NoDensity)));
+    let error = nowhere.fit(&Fit::default()).expect_err("no density");
+    assert!(matches!(error, FitError::NoDensity { .. }), "{error}");
+    assert!(error.to_string().contains("gradient: `lost` is not finite there; check the data"), "{error}");
     let endless = of({
         Model::new(|m| {
             let x = m.sample("x", normal(0.0, 1.0));
@@ -230,4 +235,66 @@ fn densities_that_cannot_be_fitted_are_refused() {
     });
     let refused = endless.fit(&Fit::default());
     assert!(refused.is_err(), "{:?}", refused.map(|fitted| fitted.gaussian()));
+}
+
+#[test]
+fn data_that_are_no_numbers_are_named_where_nothing_has_a_density() {
+    let model = Model::new(|m| {
+        let (x, y) = (m.data("x"), m.data("y"));
+        let slope = m.sample("slope", normal(0.0, 2.0));
+        m.observe("y", normal(slope * x, 1.0), y);
+    });
+    let bound = model.bind(&Data::new().with("x", [1.0, f64::NAN]).with("y", [0.5, 1.5])).expect("a model");
+    let error = bound.fit(&Fit::default()).expect_err("no density").to_string();
+    assert!(
+        error.contains("`y` is not finite there; `x` of the data is NaN at position 1 (from 0)"),
+        "{error}"
+    );
+}
+
+#[test]
+fn settings_that_mean_nothing_are_refused_by_name() {
+    let refused = |settings: Fit| line().fit(&settings).expect_err("refused").to_string();
+    let usual = Fit::default;
+    let chain = |leapfrog_steps| ChainSettings { leapfrog_steps, ..usual().chain };
+    for (settings, message) in [
+        (Fit { rows: 0, ..usual() }, "`rows` is 0, but must be at least 1"),
+        (Fit { most_updates: 0, ..usual() }, "`most_updates` is 0, but must be at least 1"),
+        (Fit { starts: 0, ..usual() }, "`starts` is 0, but must be at least 1"),
+        (Fit { hidden: vec![8, 0], ..usual() }, "`hidden` is [8, 0], but must be sizes of at least 1"),
+        (Fit { learning_rate: f64::NAN, ..usual() }, "`learning_rate` is NaN, but must be a number above 0"),
+        (Fit { learning_rate: 1e6, ..usual() }, "`learning_rate` is 1000000, but must be a number above 0"),
+        (Fit { tolerance: f64::NAN, ..usual() }, "`tolerance` is NaN, but must be a number of at least 0"),
+        (
+            Fit { gaussian: Covariance::LowRank(0), ..usual() },
+            "`gaussian` is a low-rank covariance of rank 0",
+        ),
+        (Fit { chain: chain(0), ..usual() }, "`chain.leapfrog_steps` is 0, but must be at least 1"),
+    ] {
+        let error = refused(settings);
+        assert!(error.contains(message), "{error}");
+    }
+}
+
+#[test]
+fn where_any_rise_is_worth_it_all_updates_are_made() {
+    let of = |tolerance| {
+        let settings = Fit { tolerance, most_updates: 1200, ..Fit::default() }.without_chain();
+        let fitted = line().fit(&settings).expect("a fit");
+        (fitted.gaussian_learning().updates, fitted.gaussian_learning().stopped)
+    };
+    assert_eq!(of(0.0), (1200, Stopped::MostUpdates));
+    let (updates, stopped) = of(0.002);
+    assert!(updates < 1200 && stopped == Stopped::StoodStill, "{updates} updates, {stopped:?}");
+}
+
+#[test]
+fn a_posterior_without_end_is_refused_by_the_name_of_the_variable() {
+    let model = Model::new(|m| {
+        let b = m.sample("b", normal(0.0, 1.0));
+        let a = m.declare("a", Support::Real, (), Order::Rows);
+        m.add_log_density("nothing", (a + b) * 0.0);
+    });
+    let error = model.bind(&Data::new()).expect("a model").fit(&Fit::default()).expect_err("refused");
+    assert!(matches!(&error, FitError::Improper { name, .. } if name == "a"), "{error}");
 }

@@ -29,7 +29,8 @@ impl From<FitError> for Failure {
     fn from(error: FitError) -> Self {
         let text = error.to_string();
         match error {
-            FitError::NoDensity | FitError::NoStart => Failure::Numerical(text).then(NOWHERE),
+            FitError::NoDensity { .. } | FitError::NoStart => Failure::Numerical(text).then(NOWHERE),
+            FitError::Improper { .. } => Failure::Numerical(text),
             FitError::NotABound(_) | FitError::Begin(_) => Failure::Numerical(text).then(LOST),
             FitError::Device(error) => error.into(),
             other => Failure::Other(other.to_string()),

@@ -1,5 +1,6 @@
 //! Describe a model variable by variable.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use hmcvi_graph::{Expr, Graph};
@@ -48,8 +49,8 @@ pub struct Builder<'g> {
     /// Inferred variables on their supports, and what is computed from them.
     pub(super) values: Vec<(String, Var<'g>)>,
     pub(super) deterministic: Vec<(String, Var<'g>)>,
-    /// Summands of `log p(z)`, `[N, 1]`.
-    pub(super) log_prior: Vec<Expr<'g>>,
+    /// Summands of `log p(z)`, `[N, 1]`, by the name of the variable.
+    pub(super) log_prior: Vec<(String, Expr<'g>)>,
     /// `log p(x | z)` of each observation, by the name of the data.
     pub(super) log_likelihood: Vec<(String, Var<'g>)>,
     pub(super) error: Option<ModelError>,
@@ -154,7 +155,7 @@ impl<'g> Builder<'g> {
         let value = self.free(name, &distribution, dims);
         if self.error.is_none() {
             let log_prob = distribution.log_prob(value).sum();
-            self.log_prior.push(log_prob.expr());
+            self.log_prior.push((name.into(), log_prob.expr()));
         }
         self.check(name);
         value
@@ -189,6 +190,10 @@ impl<'g> Builder<'g> {
         dims: Dims,
         order: Order,
     ) -> Var<'g> {
+        if name.is_empty() {
+            let problem = "a variable needs a name";
+            self.error.get_or_insert(ModelError::Variable { name: name.into(), problem: problem.into() });
+        }
         if self.variables.iter().any(|known| known.name == name) {
             self.error.get_or_insert(ModelError::Twice { name: name.into() });
         }
@@ -205,7 +210,7 @@ impl<'g> Builder<'g> {
         self.variables.push(Variable { name: name.into(), dims, unconstrained });
         let raw = if order == Order::Columns { by_columns(raw, dims) } else { raw };
         let Constrained { value, log_jacobian } = support.constrain(raw, dims);
-        self.log_prior.extend(log_jacobian);
+        self.log_prior.extend(log_jacobian.map(|log_jacobian| (name.into(), log_jacobian)));
         self.values.push((name.into(), value));
         value
     }
@@ -256,10 +261,21 @@ impl<'g> Builder<'g> {
         Var::new(zero.broadcast_to(hmcvi_graph::Shape::fixed(1, dims.elements().max(1))), dims)
     }
 
+    /// Two elements with one name, such as `a[1]` of a vector `a` and a scalar of that name.
+    fn same_elements(&self) -> Option<ModelError> {
+        let all = || self.values.iter().chain(&self.deterministic);
+        if !all().any(|(name, _)| name.contains('[')) {
+            return None;
+        }
+        let mut known = HashSet::new();
+        let mut names = all().flat_map(|(name, value)| value.dims().element_names(name));
+        names.find(|name| !known.insert(name.clone())).map(|name| ModelError::Twice { name })
+    }
+
     /// What is left to report when the description ends.
     pub(super) fn finish(mut self) -> Result<Self, ModelError> {
         self.check("the model");
-        match self.error.take() {
+        match self.error.take().or_else(|| self.same_elements()) {
             Some(error) => Err(error),
             None if self.variables.is_empty() => Err(ModelError::Empty),
             None => Ok(self),

@@ -37,6 +37,7 @@ mod evaluate;
 pub mod examples;
 pub mod fit;
 mod model;
+mod nowhere;
 pub mod support;
 mod var;
 

@@ -74,6 +74,11 @@ impl Bound {
         &self.device
     }
 
+    /// Describes the model to a builder once more.
+    pub(super) fn describe(&self, builder: &mut Builder<'_>) {
+        (self.describe)(builder);
+    }
+
     /// The variables that are inferred, in the order of their columns.
     pub fn variables(&self) -> &[Variable] {
         &self.variables
@@ -109,7 +114,7 @@ impl Bound {
         let mut builder = Builder::new(graph, self.data.clone(), Raw::Columns(z));
         (self.describe)(&mut builder);
         assert_eq!(builder.variables, self.variables, "the description of a model depends on its data alone");
-        let summed = builder.log_prior.into_iter().reduce(|a, b| a + b);
+        let summed = builder.log_prior.into_iter().map(|(_, part)| part).reduce(|a, b| a + b);
         let log_prior = summed.unwrap_or_else(|| graph.constant(0.0)).broadcast_to(Shape::batch(1));
         let values = builder.values.into_iter().chain(builder.deterministic).collect();
         Built { values, log_prior, log_likelihood: builder.log_likelihood }

@@ -124,7 +124,7 @@ pub struct LearningSettings {
     /// Most updates of each stage.
     #[cfg_attr(test, schemars(range(min = 1, max = 1_000_000_000)))]
     pub most_updates: usize,
-    /// The smallest rise of the bound that is worth further updates, in nats.
+    /// The smallest rise of the bound that is worth further updates, in nats; 0 for all updates that are allowed.
     #[cfg_attr(test, schemars(extend("minimum" = 0, "maximum" = 1_000_000)))]
     pub tolerance: f64,
     /// Random places to begin from; the best one is taken.

@@ -249,7 +249,7 @@ impl RunSpec {
 
 impl ChainSettings {
     /// Refuses what is wrong only together.
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
         let refuse = |key: &str, value: &str, allowed: &str| {
             Err(ConfigError::Value { key: key.into(), value: value.into(), allowed: allowed.into() })
         };

@@ -72,7 +72,7 @@ pub(super) struct Pace {
     pub(super) rate: f64,
     pub(super) most: usize,
     pub(super) seed: u64,
-    /// The smallest rise that is worth further updates, in nats.
+    /// The smallest rise that is worth further updates, in nats; 0 for all that are allowed.
     pub(super) tolerance: f64,
     /// What the first rate has to reach for the others to be worth while.
     pub(super) at_least: f64,
@@ -147,9 +147,10 @@ pub(super) fn learn(
     Ok(learning)
 }
 
-/// Whether the last windows are not above those before them by more than chance and what is worth it.
+/// Whether the last windows are not above those before them by more than chance and what is worth it. Long chains rise by less
+/// than chance in many windows, and by much in all of them: where any rise is worth it, none of this is asked.
 fn stands_still(bounds: &[(f64, f64)], tolerance: f64) -> bool {
-    if bounds.len() < 2 * PATIENCE {
+    if bounds.len() < 2 * PATIENCE || tolerance == 0.0 {
         return false;
     }
     let mean = |part: &[(f64, f64)]| part.iter().map(|(mean, _)| mean).sum::<f64>() / part.len() as f64;

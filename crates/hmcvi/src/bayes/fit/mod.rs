@@ -5,6 +5,7 @@
 //! it gives is a [`Fitted`].
 
 mod bend;
+mod check;
 mod draws;
 mod evaluator;
 mod evidence;
@@ -57,7 +58,7 @@ pub struct Fit {
     pub rows: usize,
     /// Most updates of each stage.
     pub most_updates: usize,
-    /// The smallest rise of the bound that is worth further updates, in nats.
+    /// The smallest rise of the bound that is worth further updates, in nats; 0 for all updates that are allowed.
     pub tolerance: f64,
     /// Learning rate at first.
     pub learning_rate: f64,
@@ -109,10 +110,13 @@ pub struct Progress {
 pub enum FitError {
     /// No place with a density was found.
     #[error(
-        "none of 100 random places has a finite log density and gradient; check the data, the supports, and what \
-         `add_log_density` adds"
+        "none of 100 random places has a finite log density and gradient{}; check the data, the supports, and what \
+         `add_log_density` adds", after_colon(.why)
     )]
-    NoDensity,
+    NoDensity {
+        /// What has none, as far as that is known.
+        why: String,
+    },
     /// No Gaussian fits.
     #[error(
         "the log density rises without end: no Gaussian fits anywhere on the way; check that the priors are proper"
@@ -126,6 +130,17 @@ pub enum FitError {
     TooLarge {
         /// Real numbers of the model.
         dimension: usize,
+    },
+    /// A variable whose posterior has no end, as far as can be told.
+    #[error(
+        "the posterior of `{name}` has no end: a Gaussian of it grew to a standard deviation of {sd:.1e} on the unconstrained \
+         scale; give every variable a proper prior"
+    )]
+    Improper {
+        /// The variable.
+        name: String,
+        /// How wide it became.
+        sd: f64,
     },
     /// The model is not a well-formed program.
     #[error(transparent)]
@@ -146,18 +161,22 @@ pub enum FitError {
     #[error(transparent)]
     Evidence(#[from] EvalError),
     /// A setting that means nothing.
-    #[error("`{key}` is {value}, but must be at least {least}")]
+    #[error("`{key}` is {value}, but must be {allowed}")]
     Setting {
         /// The setting.
-        key: &'static str,
+        key: String,
         /// Its value.
-        value: usize,
-        /// What it has to be at least.
-        least: usize,
+        value: String,
+        /// What it may be.
+        allowed: String,
     },
     /// Draws of the posterior that are not of this model.
     #[error("posterior draws: {0}")]
     PosteriorDraws(String),
+}
+
+fn after_colon(why: &str) -> String {
+    if why.is_empty() { String::new() } else { format!(": {why}") }
 }
 
 /// Batches that match scores after the last one of which the bound rose by much, and of all of them together.
@@ -183,7 +202,7 @@ impl Bound {
     /// Fits an approximation to the posterior.
     ///
     /// # Errors
-    /// If there is no density to fit, or too many rows of the bound are lost.
+    /// If a setting means nothing, there is no density to fit, or too many rows of the bound are lost.
     pub fn fit(&self, settings: &Fit) -> Result<Fitted, FitError> {
         self.fit_watched(settings, &mut |_| true)
     }
@@ -191,13 +210,14 @@ impl Bound {
     /// The same; `watch` is told how it goes on, and returns whether it should.
     ///
     /// # Errors
-    /// If there is no density to fit, or too many rows of the bound are lost.
+    /// If a setting means nothing, there is no density to fit, or too many rows of the bound are lost.
     pub fn fit_watched(
         &self,
         settings: &Fit,
         watch: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<Fitted, FitError> {
         let (begun, dimension) = (Instant::now(), self.dimension());
+        settings.check()?;
         if dimension > MOST_DIMENSIONS {
             return Err(FitError::TooLarge { dimension });
         }
@@ -213,6 +233,7 @@ impl Bound {
         let mut store = Store::new();
         let gaussian = self.learn(settings, &map, &plain, &mut store, (Stage::Gaussian, ANY), watch)?;
         let alone = map.numbers(&store);
+        self.check_ends(&alone)?;
         let (mut bent, mut chain) = (None, None);
         if !family.is_gaussian() {
             let full = settings.gaussian == Covariance::FullRank;
@@ -245,7 +266,7 @@ impl Bound {
         let (mut one, mut many) = (Evaluator::new(self, 1)?, Evaluator::new(self, rows)?);
         let mut best: Option<path::Candidate> = None;
         let mut failed = None;
-        for start in 0..settings.starts.max(1) as u64 {
+        for start in 0..settings.starts as u64 {
             match path::walk(&mut one, &mut many, d, settings.seed.wrapping_add(start << 32)) {
                 Ok(found) if best.as_ref().is_none_or(|best| found.bound > best.bound) => best = Some(found),
                 Ok(_) => {}
@@ -259,7 +280,10 @@ impl Bound {
             }
         }
         let Some(path::Candidate { mut gaussian, mut bound }) = best else {
-            return Err(failed.unwrap_or(FitError::NoStart));
+            return Err(match failed {
+                Some(FitError::NoDensity { .. }) => FitError::NoDensity { why: self.without_density()? },
+                failed => failed.unwrap_or(FitError::NoStart),
+            });
         };
         if d > MOST_MATCHED {
             return Ok(gaussian);

@@ -95,7 +95,7 @@ fn begin(one: &mut Evaluator, d: usize, seed: u64) -> Result<Place, FitError> {
             return Ok(place);
         }
     }
-    Err(FitError::NoDensity)
+    Err(FitError::NoDensity { why: String::new() })
 }
 
 /// A step that climbs enough, halved until it does.

@@ -68,8 +68,30 @@ pub(super) const PUBLISHED: [Published; 6] = [
         )
     },
     published("ionosphere", -111.9, "LDVI", &[]),
-    published("brownian", 1.06, "CMCD", &[]),
-    published("seeds", -73.45, "CMCD", &["chain.hmc_steps=8"]),
+    published(
+        "brownian",
+        1.06,
+        "CMCD",
+        &[
+            "chain.hmc_steps=32",
+            "chain.leapfrog_steps=2",
+            "learning.rows=128",
+            "learning.most_updates=3000",
+            "learning.tolerance=0",
+        ],
+    ),
+    published(
+        "seeds",
+        -73.45,
+        "CMCD",
+        &[
+            "chain.hmc_steps=64",
+            "chain.leapfrog_steps=1",
+            "learning.rows=256",
+            "learning.most_updates=9000",
+            "learning.tolerance=0",
+        ],
+    ),
     published("credit", -504.46, "diffusion samplers", &[]),
     published("sonar", -108.18, "SCLD", &[]),
 ];

@@ -63,7 +63,11 @@ impl EvidenceSettings {
             ("long_chain.leapfrog_steps", long.leapfrog_steps, 1),
         ];
         match all.into_iter().find(|(_, value, least)| value < least) {
-            Some((key, value, least)) => Err(FitError::Setting { key, value, least }),
+            Some((key, value, least)) => Err(FitError::Setting {
+                key: key.into(),
+                value: value.to_string(),
+                allowed: format!("at least {least}"),
+            }),
             None => Ok(()),
         }
     }
