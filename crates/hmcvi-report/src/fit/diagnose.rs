@@ -19,6 +19,11 @@ const ERRORS: f64 = 4.0;
 /// A rise of the bound that is worth the HMC steps, in nats.
 const GAIN: f64 = 0.01;
 
+/// Nats by which the bound may be below the log evidence: draws without weights are that far from the posterior.
+const NEAR: f64 = 1.0;
+/// From here on some draws are where the posterior has next to nothing.
+const FAR: f64 = 10.0;
+
 /// Examines what is known of a fit. What could not be examined is [`Unchecked`](hmcvi_record::Level::Unchecked), never
 /// good.
 pub fn diagnose_fit(record: &FitRecord, place: &str) -> Vec<Finding> {
@@ -40,6 +45,7 @@ pub fn diagnose_fit(record: &FitRecord, place: &str) -> Vec<Finding> {
             all.extend(learning(record, &again));
             all.extend(gain(record, &again));
             all.push(weights(record, &again));
+            all.extend(gap(record, &again));
             all.extend(dropped(record, &again));
             all.extend(bracket(record, &again));
             all.push(against_nuts(record, &again));
@@ -138,6 +144,21 @@ fn weights(record: &FitRecord, again: &dyn Fn(&str) -> String) -> Finding {
             problem("k-hat", format!("{found}, above {HIGH_K_HAT}"), meaning, again(better))
         }
     }
+}
+
+/// How far draws without weights are from the posterior. Weights that are next to nothing do not show in k-hat.
+fn gap(record: &FitRecord, again: &dyn Fn(&str) -> String) -> Option<Finding> {
+    let gap = record.log_evidence? - record.bound?;
+    let found = format!("the bound is {} nats below the log evidence", fixed(gap, 2));
+    Some(if gap <= NEAR {
+        good("gap", found, "draws are close to the posterior without their weights, too")
+    } else if gap <= FAR {
+        let meaning = "draws without their weights are that far from the posterior";
+        remark("gap", found, meaning, again("--hmc-steps 6"))
+    } else {
+        let meaning = "some draws are where the posterior has next to nothing: use none without its weight";
+        problem("gap", found, meaning, again("--check"))
+    })
 }
 
 fn dropped(record: &FitRecord, again: &dyn Fn(&str) -> String) -> Option<Finding> {
@@ -294,6 +315,20 @@ mod tests {
         let bad = |level| found.iter().filter(|f| f.1 == level).map(|f| f.0.as_str()).collect::<Vec<_>>();
         assert!(bad(Level::Problem).is_empty() && bad(Level::Remark).is_empty(), "{found:?}");
         assert_eq!(bad(Level::Unchecked), ["NUTS"]);
+    }
+
+    #[test]
+    fn a_bound_far_below_the_log_evidence_is_named_whatever_k_hat_says() {
+        let level = |gap: f64| {
+            let far = FitRecord { bound: Some(-30.0 - gap), log_evidence: Some(-30.0), ..record() };
+            levels(&far).into_iter().find(|(about, _)| about == "gap").map(|(_, level)| level)
+        };
+        assert_eq!(
+            [0.3, 3.0, 3e5, f64::NAN].map(level),
+            [Level::Good, Level::Remark, Level::Problem, Level::Problem].map(Some)
+        );
+        let unknown = FitRecord { log_evidence: None, ..record() };
+        assert!(levels(&unknown).iter().all(|(about, _)| about != "gap"));
     }
 
     #[test]
