@@ -29,12 +29,13 @@ impl Session {
         let pty = native_pty_system().openpty(size(columns)).expect("a terminal");
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_hmcvi"));
         command.args(["train", "hmcvi-4", "--out", "run", "--data", "embedded", "--threads", "1", "--set"]);
-        // Epochs that end leave lines of their own, which in a narrow terminal look like progress: none does.
+        // An epoch that ends leaves a line of its own, which in a narrow terminal looks like progress. It has a hundred
+        // updates here, each of which takes about as long as a line of progress stays, so that none ends meanwhile.
         command.args([
             "data.limit=2000",
             "train.batch=20",
             "train.epochs=100000",
-            "train.validate_every=100000",
+            "model.hidden=[1000,1000]",
         ]);
         command.cwd(sandbox.path());
         command.env("TERM", "xterm-256color");
