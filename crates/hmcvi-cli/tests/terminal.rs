@@ -35,7 +35,7 @@ impl Session {
             "data.limit=2000",
             "train.batch=20",
             "train.epochs=100000",
-            "model.hidden=[1000,1000]",
+            "model.hidden=[500,500]",
         ]);
         command.cwd(sandbox.path());
         command.env("TERM", "xterm-256color");
