@@ -31,12 +31,7 @@ impl Session {
         command.args(["train", "hmcvi-4", "--out", "run", "--data", "embedded", "--threads", "1", "--set"]);
         // An epoch that ends leaves a line of its own, which in a narrow terminal looks like progress. It has a hundred
         // updates here, each of which takes about as long as a line of progress stays, so that none ends meanwhile.
-        command.args([
-            "data.limit=2000",
-            "train.batch=20",
-            "train.epochs=100000",
-            "model.hidden=[500,500]",
-        ]);
+        command.args(["data.limit=2000", "train.batch=20", "train.epochs=100000", "model.hidden=[500,500]"]);
         command.cwd(sandbox.path());
         command.env("TERM", "xterm-256color");
         let child = pty.slave.spawn_command(command).expect("the program starts");
