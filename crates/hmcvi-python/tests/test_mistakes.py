@@ -85,7 +85,7 @@ def test_data_are_kept_as_they_were():
         (lambda m, y: m.normal("a", 0, 1, shape=2.5), "`shape` is 2.5"),
         (lambda m, y: m.normal("a", 0, 1, shape=10**19), "of at most 100000000 elements"),
         (lambda m, y: m.normal("a", 0, 1, shape=(10**6, 10**6)), "of at most 100000000 elements"),
-        (lambda m, y: m.normal("a", 0, 1, shape=(1, 1, 1, 1, 2)), "`a`: 5 dimensions, but at most 4 are allowed"),
+        (lambda m, y: m.normal("a", 0, 1, shape=[1] * 9), "`a`: 9 dimensions, but at most 8 are allowed"),
         (lambda m, y: m.normal("a", 0, 1, support="simplx"), '`a`: `support` is "simplx"'),
         (lambda m, y: m.normal("a", 0, 1, lower="b"), "`a`: expected numbers"),
         (lambda m, y: m.normal("a", "b", 1), "`a`: expected numbers"),
