@@ -204,7 +204,7 @@ impl Value {
     fn __float__(&self) -> PyResult<f64> {
         self.tape.number(self.place).ok_or_else(|| {
             PyTypeError::new_err(format!(
-                "{} has no number while the model is described; functions of `hmcvi` stand for those of `math`",
+                "{} has no value while the model is being described; use the functions of `hmcvi` instead of those of `math`",
                 self.named()
             ))
         })

@@ -108,7 +108,7 @@ def test_variables_that_are_none_are_named(body, said):
     [
         (lambda mu: 1 if mu[0] > 0 else 2, TypeError, "neither true nor false"),
         (lambda mu: bool(mu), TypeError, "`mu` is neither true nor false"),
-        (lambda mu: float(mu), TypeError, "`mu` has no number"),
+        (lambda mu: float(mu), TypeError, "`mu` has no value"),
         (lambda mu: mu[7], IndexError, "`mu`: index 7 is out of bounds"),
         (lambda mu: mu["a"], IndexError, "`mu`: only integers"),
         (lambda mu: np.linalg.norm(mu), TypeError, "`mu` is no array"),

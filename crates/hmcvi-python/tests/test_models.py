@@ -205,7 +205,7 @@ def test_values_are_no_numbers():
             bool(a > 0)
         with pytest.raises(TypeError, match="are not compared"):
             a == 1
-        with pytest.raises(TypeError, match="has no number"):
+        with pytest.raises(TypeError, match="has no value"):
             float(a)
         with pytest.raises(TypeError, match="functions of NumPy are for arrays"):
             hmcvi.exp(1.0)

@@ -130,7 +130,7 @@ impl Data {
     }
 }
 
-/// Numbers as nested arrays; what JSON has no number for becomes text.
+/// Numbers as nested arrays; NaN and infinities, which JSON does not have, become text.
 fn nested(sizes: &[usize], values: &[f64]) -> Value {
     match sizes {
         [] => values.first().map_or(Value::Null, |value| match *value {

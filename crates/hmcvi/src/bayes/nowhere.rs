@@ -1,4 +1,4 @@
-//! Name what makes a density that is finite nowhere: variables, observations, and data that are no numbers.
+//! Name what makes a density that is finite nowhere: variables, observations, and data that are NaN or infinite.
 
 use std::sync::Arc;
 

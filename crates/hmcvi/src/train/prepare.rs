@@ -176,7 +176,7 @@ fn evaluation_program(training: &Training) -> Result<Program, CompileError> {
     Objective::new(&parameters, draw).evaluation_program(from)
 }
 
-/// All tensors to begin or go on with, and what the family found.
+/// All tensors that training starts or resumes with, and the first values that the family found.
 fn first_state(
     training: &Training,
     device: &Device,
