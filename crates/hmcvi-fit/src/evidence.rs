@@ -1,13 +1,14 @@
-//! Hold a fit against NUTS, and put a bracketed log evidence on record.
+//! Hold a fit against NUTS, look for what its draws miss, and put a bracketed log evidence on record.
 
 use std::ops::ControlFlow;
 
-use hmcvi::bayes::fit::Evidence;
-use hmcvi::bayes::{Draws, Fitted};
+use hmcvi::bayes::fit::{Elsewhere, Evidence};
+use hmcvi::bayes::{Draws, FitError, Fitted};
 use hmcvi::config::FitSpec;
 use hmcvi_nuts::{Check, CheckSettings, Element, NutsError, Progress, compare};
-use hmcvi_record::{Estimate, FitCheck, FitDifference, FitEvidence};
+use hmcvi_record::{Estimate, FitCheck, FitDifference, FitElsewhere, FitEvidence, MissedPart};
 
+use crate::found::Found;
 use crate::sampler::{facts, nuts};
 
 /// A fit held against NUTS.
@@ -50,6 +51,24 @@ pub fn check(
         parameters: check.elements.iter().map(difference).collect(),
     };
     Ok(Some(Checked { check, record }))
+}
+
+/// Looks for a part of the posterior that the draws of a fit miss; nothing if it was stopped. `goes_on` is told how many of
+/// how many walks are done.
+///
+/// # Errors
+/// If the density cannot be evaluated.
+pub fn elsewhere(
+    found: &Found,
+    goes_on: &mut dyn FnMut(usize, usize) -> bool,
+) -> Result<Option<FitElsewhere>, FitError> {
+    let sought = found.fitted.seek_elsewhere(&found.draws, goes_on)?;
+    let missed = |found: Elsewhere| MissedPart {
+        log_evidence: Estimate { mean: found.log_evidence, standard_error: found.standard_error },
+        share: found.share,
+        middle: found.middle,
+    };
+    Ok(sought.map(|sought| FitElsewhere { walks: sought.walks as u64, missed: sought.found.map(missed) }))
 }
 
 fn difference(element: &Element) -> FitDifference {

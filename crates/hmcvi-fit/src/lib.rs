@@ -19,7 +19,7 @@ mod subject;
 
 pub use drawn::{Drawing, Drawn, Variable};
 pub use error::{KeepError, OpenError};
-pub use evidence::{Checked, check, evidence_record};
+pub use evidence::{Checked, check, elsewhere, evidence_record};
 pub use found::Found;
 pub use outcome::{Outcome, Source};
 pub use sampler::{facts, nuts, of_chains};

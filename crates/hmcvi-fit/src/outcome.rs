@@ -7,8 +7,8 @@ use hmcvi::config::FitSpec;
 use hmcvi::run::FitDirectory;
 use hmcvi_nuts::Sampled;
 use hmcvi_record::{
-    BoundTogether, DrawTable, FIT_SCHEMA, FitCheck, FitEvidence, FitRecord, FitRow, FitStage, SamplerFacts,
-    files,
+    BoundTogether, DrawTable, FIT_SCHEMA, FitCheck, FitElsewhere, FitEvidence, FitRecord, FitRow, FitStage,
+    SamplerFacts, files,
 };
 
 use crate::drawn::Drawn;
@@ -36,6 +36,8 @@ pub struct Outcome {
     pub nuts: Vec<DrawTable>,
     /// How far the fit is from them.
     pub check: Option<FitCheck>,
+    /// What was found in places that no draw comes near.
+    pub elsewhere: Option<FitElsewhere>,
     /// The log evidence between annealing from both sides.
     pub evidence: Option<FitEvidence>,
     /// What the numbers of the record come from.
@@ -90,6 +92,7 @@ impl Outcome {
             stages: self.stages.clone(),
             sampler: None,
             check: self.check.clone(),
+            elsewhere: self.elsewhere.clone(),
             evidence: self.evidence.clone(),
             generated: self.drawn.generated.clone(),
         };

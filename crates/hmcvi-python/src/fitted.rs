@@ -7,7 +7,7 @@ use hmcvi::bayes::{self, FitError};
 use hmcvi::config::FitSpec;
 use hmcvi::run::FitDirectory;
 use hmcvi_fit::{Checked, Found, Outcome, Source, Subject, of_chains};
-use hmcvi_record::{DrawTable, FitCheck, FitEvidence, FitRow, FitStage, files};
+use hmcvi_record::{DrawTable, FitCheck, FitElsewhere, FitEvidence, FitRow, FitStage, files};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
@@ -33,6 +33,7 @@ struct Beside {
     check: Option<FitCheck>,
     nuts: Vec<DrawTable>,
     evidence: Option<FitEvidence>,
+    elsewhere: Option<FitElsewhere>,
 }
 
 impl Fitted {
@@ -59,11 +60,23 @@ impl Fitted {
         let fitted = fitted.map_err(|error| said(&error))?;
         let record = directory.record().map_err(|error| said(&error))?;
         let nuts = directory.chains(files::NUTS_OF_CHAIN, &|_| true).map_err(|error| said(&error))?;
-        let (stages, check, evidence) =
-            record.map(|record| (record.stages, record.check, record.evidence)).unwrap_or_default();
+        let (stages, check, evidence, elsewhere) = record
+            .map(|record| (record.stages, record.check, record.evidence, record.elsewhere))
+            .unwrap_or_default();
         let loaded = Self::new(subject, origin, spec, fitted, stages).map_err(|error| said(&error))?;
-        *loaded.beside() = Beside { check, nuts, evidence };
+        *loaded.beside() = Beside { check, nuts, evidence, elsewhere };
         Ok(loaded)
+    }
+
+    /// Looks for a part of the posterior that the draws miss, unless the fit was stopped.
+    pub(crate) fn seek_elsewhere(
+        &self,
+        goes_on: &mut dyn FnMut(usize, usize) -> bool,
+    ) -> Result<(), FitError> {
+        if self.found.is_finished() {
+            self.beside().elsewhere = hmcvi_fit::elsewhere(&self.found, goes_on)?;
+        }
+        Ok(())
     }
 
     fn beside(&self) -> std::sync::MutexGuard<'_, Beside> {
@@ -144,6 +157,12 @@ impl Fitted {
         PyArray1::from_slice(py, self.found.draws.log_weights())
     }
 
+    /// What was found in places that no draw comes near, as JSON.
+    #[getter]
+    fn elsewhere(&self) -> PyResult<Option<String>> {
+        self.beside().elsewhere.as_ref().map(failure::json).transpose()
+    }
+
     /// Draws that were left out because their simulation failed.
     #[getter]
     fn dropped(&self) -> u64 {
@@ -202,7 +221,7 @@ impl Fitted {
     fn save(&self, py: Python<'_>, folder: PathBuf, force: bool, command: Vec<String>) -> PyResult<()> {
         let drawn = self.drawn.get(py, &self.subject, None)?;
         let kept = py.detach(|| {
-            let Beside { check, nuts, evidence } = self.beside().clone();
+            let Beside { check, nuts, evidence, elsewhere } = self.beside().clone();
             let outcome = Outcome {
                 finished: self.found.is_finished(),
                 seconds: self.found.fitted.seconds(),
@@ -211,6 +230,7 @@ impl Fitted {
                 gaussian: self.found.gaussian(&self.spec).map_err(|error| error.to_string())?,
                 nuts,
                 check,
+                elsewhere,
                 evidence,
                 source: Source::Fit(self.found.clone()),
             };

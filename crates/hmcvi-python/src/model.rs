@@ -156,7 +156,9 @@ impl BoundModel {
                 watch.goes_on(|| (hmcvi_fit::name(progress.stage), done, most, progress.bound))
             })?;
             let stages = stages.of(&fitted);
-            Fitted::new(&self.subject, &self.origin, spec, fitted, stages)
+            let fitted = Fitted::new(&self.subject, &self.origin, spec, fitted, stages)?;
+            fitted.seek_elsewhere(&mut |done, of| watch.goes_on(|| ("modes", done, of, f64::NAN)))?;
+            Ok(fitted)
         });
         match (fitted, watch.ended_by()) {
             (Ok(fitted), ended) => Ok((fitted, ended)),

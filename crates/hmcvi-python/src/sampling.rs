@@ -159,6 +159,7 @@ impl Sampled {
             gaussian: None,
             nuts: Vec::new(),
             check: None,
+            elsewhere: None,
             evidence: None,
             source: source.clone(),
         };

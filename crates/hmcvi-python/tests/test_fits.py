@@ -142,3 +142,26 @@ def test_python_runs_while_a_fit_does():
         time.sleep(0.001)
     fitting.join()
     assert max(np.diff(seen)) > 5
+
+
+def test_a_mode_that_draws_miss_is_named(tmp_path):
+    @hmcvi.model
+    def two(m):
+        x = m.normal("x", 0, 1)
+        away = hmcvi.log(hmcvi.exp(-0.5 * (x - 10) ** 2) + hmcvi.exp(-0.5 * (x + 10) ** 2))
+        m.add_log_density("modes", away + 0.5 * x**2)
+
+    posterior = two()
+    with pytest.warns(RuntimeWarning, match="a part of the posterior without draws"):
+        fit = posterior.fit(draws=1000, progress=False)
+    missed = fit.missed
+    assert abs(missed.middle["x"]) == pytest.approx(10, abs=0.5)
+    assert missed.middle["x"] * fit.draws()["x"].mean() < 0
+    assert 0.9 < missed.share < 1.05
+    assert repr(missed).startswith("<hmcvi.Missed: at least ")
+    fit.save(tmp_path / "fit")
+    assert hmcvi.load(tmp_path / "fit", posterior).missed.share == missed.share
+
+
+def test_a_fit_of_one_mode_misses_none(quick_fit):
+    assert quick_fit.missed is None

@@ -94,6 +94,9 @@ pub struct FitRecord {
     /// How far the draws are from those of NUTS, where it was run beside the fit.
     #[serde(default)]
     pub check: Option<FitCheck>,
+    /// What was found of the posterior in places that no draw comes near, where it was looked for.
+    #[serde(default)]
+    pub elsewhere: Option<FitElsewhere>,
     /// Generated quantities of a Stan program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generated: Option<FitGenerated>,
@@ -102,6 +105,26 @@ pub struct FitRecord {
 impl Versioned for FitRecord {
     const SCHEMAS: RangeInclusive<u32> = FIT_SCHEMA..=FIT_SCHEMA;
     const IF_OLDER: &str = "fit the model again";
+}
+
+/// A search for a part of the posterior that draws miss, such as a second mode.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FitElsewhere {
+    /// Walks from other random places that ended somewhere.
+    pub walks: u64,
+    /// The part that has most of the evidence, where there is one.
+    pub missed: Option<MissedPart>,
+}
+
+/// A part of the posterior that no draw comes near.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MissedPart {
+    /// A lower bound on the logarithm of the evidence there, in nats, with its standard error.
+    pub log_evidence: Estimate,
+    /// How much that is at least, for each 1 that the draws have found.
+    pub share: f64,
+    /// The middle of it: numbers of the model by name.
+    pub middle: Vec<(String, f64)>,
 }
 
 /// A bound of several draws together.

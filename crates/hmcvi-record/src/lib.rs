@@ -24,8 +24,8 @@ pub use evaluation::{
     ReverseQuality, UsedDimensions,
 };
 pub use fit::{
-    BoundTogether, FIT_SCHEMA, FailedQuantities, FitCheck, FitDifference, FitEvidence, FitGenerated,
-    FitMethod, FitRecord, FitRow, FitStage, LargeQuantity, SamplerFacts,
+    BoundTogether, FIT_SCHEMA, FailedQuantities, FitCheck, FitDifference, FitElsewhere, FitEvidence,
+    FitGenerated, FitMethod, FitRecord, FitRow, FitStage, LargeQuantity, MissedPart, SamplerFacts,
 };
 pub use fit_report::{FIT_REPORT_SCHEMA, FitComparison, FitReport, FitRunReport, PairPanel, PairPlot};
 pub use merge::{Evaluated, keep_parts};

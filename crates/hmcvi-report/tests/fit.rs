@@ -1,7 +1,7 @@
 //! Guard what a report on fits shows: which numbers, which pair, and what they are held against.
 #![allow(missing_docs, reason = "tests are named for what they guard")]
 
-use hmcvi_record::{DrawTable, FIT_SCHEMA, FitMethod, FitRecord, Section};
+use hmcvi_record::{DrawTable, FIT_SCHEMA, FitElsewhere, FitMethod, FitRecord, Section};
 use hmcvi_report::{FitData, Maker, compare_fits, fit_page, fit_report};
 
 const DRAWS: usize = 500;
@@ -45,6 +45,7 @@ fn fit(name: &str, method: FitMethod, shift: f64) -> FitData {
         sampler: None,
         evidence: None,
         check: None,
+        elsewhere: Some(FitElsewhere { walks: 4, missed: None }),
         generated: None,
     };
     FitData {

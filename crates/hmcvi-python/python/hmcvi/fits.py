@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,26 @@ class Weights:
         self.effective_sample_size = effective_sample_size
         #: Shape of the tail of the weights: below 0.7 they are usable, below 0.5 good.
         self.k_hat = k_hat
+
+
+class Missed:
+    """A part of the posterior that no draw comes near, such as a second mode."""
+
+    __slots__ = ("log_evidence", "log_evidence_error", "middle", "share")
+
+    def __init__(self, log_evidence: Mapping[str, float], share: float, middle: Sequence[tuple[str, float]]) -> None:
+        #: A lower bound on the logarithm of the evidence there.
+        self.log_evidence = log_evidence["mean"]
+        #: Its standard error.
+        self.log_evidence_error = log_evidence["standard_error"]
+        #: How much that is at least, for each 1 that the draws have found.
+        self.share = share
+        #: The middle of it: numbers of the model, named as Stan writes them.
+        self.middle = dict(middle)
+
+    def __repr__(self) -> str:
+        middle = ", ".join(f"{name} = {value:.3g}" for name, value in list(self.middle.items())[:4])
+        return f"<hmcvi.Missed: at least {self.share:.2g} times what was found, around {middle}>"
 
 
 class Fit:
@@ -79,6 +100,13 @@ class Fit:
     def weights(self) -> Weights:
         """What the importance weights of the draws say."""
         return Weights(*self._fitted.weights)
+
+    @property
+    def missed(self) -> Missed | None:
+        """A part of the posterior that the draws miss, such as a second mode, where walks from other places found one."""
+        found = self._fitted.elsewhere
+        missed = None if found is None else json.loads(found)["missed"]
+        return None if missed is None else Missed(**missed)
 
     @property
     def log_weights(self) -> Any:
@@ -294,9 +322,15 @@ def fit_model(model: Posterior, settings: Mapping[str, Any], progress: bool | Ca
     """Fits a model, shows how it goes on, and says what ended it before its time."""
     with bars.shown(progress, model.name) as watch:
         fitted, ended = model._bound.fit(assignments(settings), watch)
+    fit = Fit(model, fitted)
     if ended is None:
-        return Fit(model, fitted)
+        missed = fit.missed
+        if missed is not None:
+            import warnings
+
+            said = f"a part of the posterior without draws has at least {missed.share:.2g} times as much of it as was found"
+            warnings.warn(f"{said}; `missed` of the fit says where it is", RuntimeWarning, stacklevel=3)
+        return fit
     if not isinstance(ended, KeyboardInterrupt):
         raise ended
-    fit = Fit(model, fitted)
     raise Interrupted("the fit was interrupted; `result` of this exception is what there was by then", fit) from None

@@ -17,6 +17,7 @@ IN_WORDS = {
     "gaussian": "learning the Gaussian",
     "bend": "bending its coordinates",
     "chain": "learning the chain",
+    "modes": "looking for other modes",
 }
 
 

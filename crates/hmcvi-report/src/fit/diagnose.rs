@@ -2,9 +2,9 @@
 
 use hmcvi_record::{Finding, FitMethod, FitRecord, SamplerFacts};
 
-use super::text::{ending, failure};
+use super::text::{ending, failure, missed_in_words};
 use super::trust::{
-    ESS_LIMIT, HIGH_K_HAT, MOST_DIVERGENCES, R_HAT_LIMIT, Trust, largest_rhat, smallest_ess, trust,
+    ESS_LIMIT, HIGH_K_HAT, MOST_DIVERGENCES, R_HAT_LIMIT, Trust, largest_rhat, of_weights, smallest_ess,
 };
 use crate::diagnose::{good, problem, remark, unchecked};
 use crate::report::quoted;
@@ -48,6 +48,7 @@ pub fn diagnose_fit(record: &FitRecord, place: &str) -> Vec<Finding> {
             all.extend(gap(record, &again));
             all.extend(dropped(record, &again));
             all.extend(bracket(record, &again));
+            all.push(elsewhere(record, &again));
             all.push(against_nuts(record, &again));
         }
     }
@@ -127,7 +128,7 @@ fn gain(record: &FitRecord, again: &dyn Fn(&str) -> String) -> Option<Finding> {
 }
 
 fn weights(record: &FitRecord, again: &dyn Fn(&str) -> String) -> Finding {
-    let (trust, meaning) = trust(record);
+    let (trust, meaning) = of_weights(record);
     let worth = record.effective_sample_size.map_or(String::new(), |ess| {
         format!("; weighted draws are worth {} of {}", fixed(ess, 0), grouped(record.draws))
     });
@@ -212,6 +213,32 @@ fn against_nuts(record: &FitRecord, again: &dyn Fn(&str) -> String) -> Finding {
                 again(&more),
             )
         }
+    }
+}
+
+/// Whether walks from other places found what draws miss.
+fn elsewhere(record: &FitRecord, again: &dyn Fn(&str) -> String) -> Finding {
+    let Some(elsewhere) = &record.elsewhere else {
+        let found = "not looked for from other places";
+        return unchecked("modes", found, "weights cannot see a mode that no draw comes near", again(""));
+    };
+    match &elsewhere.missed {
+        None if elsewhere.walks == 0 => {
+            let found = "walks from other places ended nowhere";
+            unchecked("modes", found, "there may be modes that draws miss", again("--check"))
+        }
+        None => good(
+            "modes",
+            format!("{} found no other mode", counted(elsewhere.walks, "walk from other places")),
+            "all of them ended where draws are",
+        ),
+        Some(missed) => problem(
+            "modes",
+            missed_in_words(missed),
+            "draws, summaries and the log evidence are of one part of the posterior: if its modes are the same thing under \
+             other names, order them; else describe each on its own",
+            again("--starts 10"),
+        ),
     }
 }
 
@@ -300,9 +327,10 @@ fn sampler(record: &FitRecord, facts: &SamplerFacts, again: &dyn Fn(&str) -> Str
 
 #[cfg(test)]
 mod tests {
-    use hmcvi_record::{FitStage, Level};
+    use hmcvi_record::{Estimate, FitElsewhere, FitStage, Level, MissedPart};
 
     use super::super::tests::record;
+    use super::super::trust::trust;
     use super::*;
 
     fn levels(record: &FitRecord) -> Vec<(String, Level)> {
@@ -315,6 +343,28 @@ mod tests {
         let bad = |level| found.iter().filter(|f| f.1 == level).map(|f| f.0.as_str()).collect::<Vec<_>>();
         assert!(bad(Level::Problem).is_empty() && bad(Level::Remark).is_empty(), "{found:?}");
         assert_eq!(bad(Level::Unchecked), ["NUTS"]);
+    }
+
+    #[test]
+    fn a_part_that_draws_miss_is_a_problem_and_one_that_nobody_looked_for_is_not_checked() {
+        let of = |elsewhere| {
+            let record = FitRecord { elsewhere, ..record() };
+            let modes = diagnose_fit(&record, "runs/x").into_iter().find(|f| f.about == "modes");
+            (modes.expect("it is looked at"), trust(&record).0, record)
+        };
+        let (finding, verdict, _) = of(Some(FitElsewhere { walks: 4, missed: None }));
+        assert_eq!((finding.level, verdict), (Level::Good, Trust::Good));
+        assert_eq!(of(None).0.level, Level::Unchecked);
+        assert_eq!(of(Some(FitElsewhere { walks: 0, missed: None })).0.level, Level::Unchecked);
+        let middle = ["a", "b", "c", "d", "e"].map(|name| (name.to_string(), -1.5)).to_vec();
+        let log_evidence = Estimate { mean: -31.9, standard_error: 0.01 };
+        let missed = Some(MissedPart { log_evidence, share: 0.549, middle });
+        let (finding, verdict, record) = of(Some(FitElsewhere { walks: 4, missed }));
+        assert_eq!((finding.level, verdict), (Level::Problem, Trust::Bad));
+        assert!(finding.finding.contains("at least 54% as much") && finding.finding.ends_with("d = -1.500, …"));
+        // What weights say of the draws that there are stays what it is.
+        let weights = diagnose_fit(&record, "runs/x").into_iter().find(|f| f.about == "k-hat");
+        assert_eq!(weights.expect("it is looked at").level, Level::Good);
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub use trust::{Trust, trust};
 
 #[cfg(test)]
 mod tests {
-    use hmcvi_record::{FIT_SCHEMA, FitMethod, FitRecord, FitRow, FitStage};
+    use hmcvi_record::{FIT_SCHEMA, FitElsewhere, FitMethod, FitRecord, FitRow, FitStage};
 
     /// A fit that nothing is wrong with.
     pub(super) fn record() -> FitRecord {
@@ -70,6 +70,7 @@ mod tests {
             sampler: None,
             evidence: None,
             check: None,
+            elsewhere: Some(FitElsewhere { walks: 4, missed: None }),
             generated: None,
         }
     }

@@ -2,12 +2,17 @@
 
 use hmcvi_record::{
     Estimate, FailedQuantities, FitEvidence, FitMethod, FitRecord, FitRow, FitStage, LargeQuantity,
+    MissedPart,
 };
 
-use super::trust::trust;
+use super::trust::{of_weights, trust};
 use crate::table::{Align, Table};
 use crate::words::{counted, grouped, number, with_error};
 
+/// Numbers that tell where a part is that draws miss.
+const NAMED: usize = 4;
+/// A share from which on digits tell nothing.
+const MANY_TIMES: f64 = 1000.0;
 /// Rows that a terminal shows; all are in the record.
 const SHOWN: usize = 100;
 
@@ -118,16 +123,20 @@ pub(crate) fn plain_facts(record: &FitRecord) -> Vec<(&'static str, String)> {
     add("annealing", record.evidence.as_ref().map(sides));
     let importance = record.evidence.as_ref().and_then(|e| e.importance.as_ref());
     add("importance", importance.map(|e| format!("{} nats by importance sampling", side(e))));
-    let (_, meaning) = trust(record);
     match record.method {
-        FitMethod::Nuts => add("verdict", Some(meaning.into())),
+        FitMethod::Nuts => add("verdict", Some(trust(record).1.into())),
         _ => {
             let k_hat = record.k_hat.map_or("unknown".into(), |k| format!("{k:.2}"));
-            add("k-hat", Some(format!("{k_hat}: {meaning}")));
+            add("k-hat", Some(format!("{k_hat}: {}", of_weights(record).1)));
         }
     }
     let worth = record.effective_sample_size.map(|n| format!("{n:.0} of {}", grouped(record.draws)));
     add("weighted ESS", worth);
+    let modes = record.elsewhere.as_ref().map(|elsewhere| match &elsewhere.missed {
+        Some(missed) => missed_in_words(missed),
+        None => format!("none found by {}", counted(elsewhere.walks, "walk from other places")),
+    });
+    add("other modes", modes);
     add("divergences", Some(grouped(record.divergences)));
     let end = |stage: &FitStage| Some(format!("{}: {}", stage.name, ending(stage)?));
     let stages: Vec<String> = record.stages.iter().filter_map(end).collect();
@@ -136,6 +145,24 @@ pub(crate) fn plain_facts(record: &FitRecord) -> Vec<(&'static str, String)> {
     add("quantities", failed.map(|failed| failure(failed, record.draws)));
     add("seconds", Some(format!("{:.1}", record.seconds)));
     all
+}
+
+/// What draws miss, and where it is.
+pub(super) fn missed_in_words(missed: &MissedPart) -> String {
+    let place = |(name, value): &(String, f64)| format!("{name} = {}", plain(number(*value)));
+    let mut place: Vec<String> = missed.middle.iter().take(NAMED).map(place).collect();
+    if missed.middle.len() > NAMED {
+        place.push("…".into());
+    }
+    let share = match missed.share {
+        share if share < 1.0 => format!("{:.0}%", (100.0 * share).floor().max(1.0)),
+        share if share < MANY_TIMES => format!("{:.1} times", share),
+        _ => format!("more than {MANY_TIMES} times"),
+    };
+    format!(
+        "a part without draws has at least {share} as much of the posterior as was found, around {}",
+        place.join(", ")
+    )
 }
 
 /// Whether the log evidence is by annealing from both sides.

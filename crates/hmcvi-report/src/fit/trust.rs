@@ -32,13 +32,20 @@ pub fn trust(record: &FitRecord) -> (Trust, &'static str) {
     if record.draws == 0 {
         return (Trust::Unknown, "there are no draws");
     }
+    if record.elsewhere.as_ref().is_some_and(|elsewhere| elsewhere.missed.is_some()) {
+        return (
+            Trust::Bad,
+            "there is a part of the posterior that no draw comes near; weights cannot see it",
+        );
+    }
     match record.method {
         FitMethod::Nuts => of_chains(record),
         FitMethod::Hmcvi | FitMethod::Gaussian => of_weights(record),
     }
 }
 
-fn of_weights(record: &FitRecord) -> (Trust, &'static str) {
+/// What the importance weights say, which know only where draws come.
+pub(super) fn of_weights(record: &FitRecord) -> (Trust, &'static str) {
     // Fewer draws have to be better ones.
     let limit = (1.0 - 1.0 / (record.draws.max(2) as f64).log10()).min(HIGH_K_HAT);
     match record.k_hat {

@@ -1,11 +1,11 @@
-//! Hold a fit against NUTS, and bracket its log evidence.
+//! Hold a fit against NUTS, look for what its draws miss, and bracket its log evidence.
 
 use hmcvi::bayes::fit::EvidenceSettings;
 use hmcvi::bayes::{FitError, Fitted};
 use hmcvi::config::FitSpec;
 use hmcvi::eval::EvalError;
 use hmcvi_fit::{Checked, Found, evidence_record};
-use hmcvi_record::FitEvidence;
+use hmcvi_record::{FitElsewhere, FitEvidence};
 
 use super::watch::Watch;
 use crate::Context;
@@ -19,6 +19,14 @@ pub(super) fn check(context: &Context, spec: &FitSpec, found: &Found) -> Result<
     });
     watch.finish();
     Ok(checked?)
+}
+
+/// Looks for a part of the posterior that draws miss; nothing if it was interrupted.
+pub(super) fn elsewhere(context: &Context, found: &Found) -> Result<Option<FitElsewhere>, Failure> {
+    let mut watch = Watch::new(context);
+    let sought = hmcvi_fit::elsewhere(found, &mut |done, of| watch.walks(done, of));
+    watch.finish();
+    Ok(sought?)
 }
 
 /// Anneals from both sides, back from draws of NUTS where there are any that can be trusted; nothing if it was

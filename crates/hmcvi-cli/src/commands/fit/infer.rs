@@ -55,6 +55,10 @@ fn fit(context: &Context, spec: &FitSpec, subject: &Subject) -> Result<Outcome, 
     let found = Found::of(fitted, stages, spec)?;
     let gaussian = found.gaussian(spec)?;
     let goes_on = || !context.processes.any(context.interrupt.requested());
+    let elsewhere = match found.is_finished() && goes_on() {
+        true => evidence::elsewhere(context, &found)?,
+        false => None,
+    };
     let checked = match spec.check && goes_on() {
         true => evidence::check(context, spec, &found)?,
         false => None,
@@ -69,6 +73,7 @@ fn fit(context: &Context, spec: &FitSpec, subject: &Subject) -> Result<Outcome, 
     };
     Ok(Outcome {
         finished: found.is_finished()
+            && elsewhere.is_some()
             && checked.is_some() == spec.check
             && evidence.is_some() == spec.evidence,
         seconds: found.fitted.seconds(),
@@ -77,6 +82,7 @@ fn fit(context: &Context, spec: &FitSpec, subject: &Subject) -> Result<Outcome, 
         gaussian,
         nuts,
         check: checked.map(|checked| checked.record),
+        elsewhere,
         evidence,
         source: Source::Fit(Arc::new(found)),
     })
@@ -115,6 +121,7 @@ fn sample(context: &Context, spec: &FitSpec, subject: &Subject) -> Result<Outcom
         gaussian: None,
         nuts: Vec::new(),
         check: None,
+        elsewhere: None,
         evidence: None,
         source: Source::Chains(Arc::new(sampled), facts),
     })

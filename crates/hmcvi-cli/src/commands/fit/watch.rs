@@ -19,7 +19,7 @@ pub(crate) struct Watch<'c> {
     /// Draws that each chain has done, and its divergences.
     chains: Vec<(usize, usize)>,
     annealing: Option<EvidenceStage>,
-    said_quantities: bool,
+    said_parts: bool,
 }
 
 impl<'c> Watch<'c> {
@@ -32,7 +32,7 @@ impl<'c> Watch<'c> {
             spoken: now,
             chains: Vec::new(),
             annealing: None,
-            said_quantities: false,
+            said_parts: false,
         }
     }
 
@@ -114,17 +114,26 @@ impl<'c> Watch<'c> {
 
     /// Shows how many draws have their quantities; returns whether to go on.
     pub(crate) fn quantities(&mut self, done: usize, of: usize) -> bool {
-        const WHAT: &str = "quantities of draws";
-        // Most are done before anybody could read it.
+        self.part_of_many("quantities of draws", "draw", done, of);
+        self.goes_on()
+    }
+
+    /// Shows how many walks from other places are done; returns whether to go on.
+    pub(crate) fn walks(&mut self, done: usize, of: usize) -> bool {
+        self.part_of_many("looking for other modes", "walk", done, of);
+        self.all_go_on()
+    }
+
+    /// Shows how many parts are done. Most are before anybody could read it.
+    fn part_of_many(&mut self, what: &str, part: &str, done: usize, of: usize) {
         if self.begun.elapsed().as_secs_f64() > 1.0 {
             let line = Line::with_bar(done as f64 / of as f64)
-                .part(Rank::Vital, WHAT)
-                .part(Rank::Vital, format!("draw {done} of {of}"))
+                .part(Rank::Vital, what)
+                .part(Rank::Vital, format!("{part} {done} of {of}"))
                 .part(Rank::Important, format!("left {}", self.left(done, of)));
-            let begins = !std::mem::replace(&mut self.said_quantities, true);
-            self.show(&line, begins.then_some(WHAT));
+            let begins = !std::mem::replace(&mut self.said_parts, true);
+            self.show(&line, begins.then_some(what));
         }
-        self.goes_on()
     }
 
     /// Time left if the rest takes as long as what was done since the stage began.

@@ -4,11 +4,62 @@
 use super::FitError;
 use super::evaluator::Evaluator;
 use super::normal::FullGaussian;
+use super::path::{Candidate, bound_of};
 use crate::linalg::{cholesky, product, symmetric_eigen, transpose};
+
+/// Dimensions above which covariances are not matched: each batch would cost more than it tells.
+pub(super) const MOST_DIMENSIONS: usize = 300;
+/// Batches that match scores after the last one of which the bound rose by much, and of all of them together.
+const BATCHES: u64 = 60;
+const MOST_BATCHES: u64 = 600;
+/// Batches after which the bound is looked at, and the rise, in nats, that is much.
+const BETWEEN_LOOKS: u64 = 10;
+const MUCH: f64 = 1.0;
+
+/// Rows of a batch.
+pub(super) fn rows(dimension: usize) -> usize {
+    (2 * dimension).clamp(64, 512)
+}
+
+/// Takes a Gaussian through batches until its bound stands still, and gives the best one. `watch` is told batches so far,
+/// of how many at most, and the bound; it returns whether to go on.
+pub(super) fn settle(
+    many: &mut Evaluator,
+    found: Candidate,
+    seed: u64,
+    watch: &mut dyn FnMut(usize, usize, f64) -> bool,
+) -> Result<Candidate, FitError> {
+    let d = found.gaussian.dimension();
+    let Candidate { mut gaussian, mut bound } = found;
+    let (rows, mut current) = (rows(d), gaussian.clone());
+    // Far away, every batch counts for as much as the first.
+    let mut since = 0;
+    for batch in 0..if d > MOST_DIMENSIONS { 0 } else { MOST_BATCHES } {
+        let trust = (rows * d) as f64 / (since + 1) as f64;
+        since += 1;
+        let Some(next) = step(many, &current, rows, trust, (seed, 1000 + batch))? else { break };
+        current = next;
+        // Noise decides between neighbours; what counts is not to end with a bad one.
+        if (batch + 1) % BETWEEN_LOOKS == 0 {
+            let found = bound_of(many, &current, seed, 2000 + batch)?;
+            if found > bound + MUCH {
+                since = 0;
+            }
+            if found > bound {
+                (bound, gaussian) = (found, current.clone());
+            }
+            let goes_on = watch(batch as usize + 1, (batch + 1 + BATCHES - since) as usize, bound);
+            if !goes_on || since >= BATCHES {
+                break;
+            }
+        }
+    }
+    Ok(Candidate { gaussian, bound })
+}
 
 /// Moves a Gaussian so that its scores match those of a batch of its own draws. `trust` is large where the batch counts
 /// for much. Nothing if the batch tells nothing.
-pub(super) fn step(
+fn step(
     evaluator: &mut Evaluator,
     gaussian: &FullGaussian,
     rows: usize,

@@ -7,6 +7,7 @@
 mod bend;
 mod check;
 mod draws;
+mod elsewhere;
 mod evaluator;
 mod evidence;
 mod fitted;
@@ -25,6 +26,7 @@ use std::time::Instant;
 use hmcvi_graph::{CompileError, Graph, Run, RunError, Store};
 
 pub use draws::{Draws, Row};
+pub use elsewhere::{Elsewhere, Sought};
 pub use evidence::{Evidence, EvidenceSettings, EvidenceStage, LongChain, Side};
 pub use fitted::{Fitted, Stage};
 pub use learn::{Learning, Stopped};
@@ -179,14 +181,6 @@ fn after_colon(why: &str) -> String {
     if why.is_empty() { String::new() } else { format!(": {why}") }
 }
 
-/// Batches that match scores after the last one of which the bound rose by much, and of all of them together.
-const BATCHES: u64 = 60;
-const MOST_BATCHES: u64 = 600;
-/// Batches after which the bound is looked at, and the rise, in nats, that is much.
-const BETWEEN_LOOKS: u64 = 10;
-const MUCH: f64 = 1.0;
-/// Dimensions above which covariances are not matched: each batch would cost more than it tells.
-const MOST_MATCHED: usize = 300;
 /// How far bent coordinates may be behind straight ones at the first learning rate, in nats.
 const BEHIND: f64 = 0.25;
 /// What bent coordinates have to gain, in nats: they have many parameters, which cost noise.
@@ -237,7 +231,7 @@ impl Bound {
         let (mut bent, mut chain) = (None, None);
         if !family.is_gaussian() {
             let full = settings.gaussian == Covariance::FullRank;
-            if settings.bend && full && self.dimension() <= MOST_MATCHED {
+            if settings.bend && full && self.dimension() <= matching::MOST_DIMENSIONS {
                 let (straight, before) = (map.clone(), store.clone());
                 map = map.bent();
                 let least = gaussian.last_of_first_rate() - BEHIND;
@@ -262,8 +256,7 @@ impl Bound {
         watch: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<FullGaussian, FitError> {
         let d = self.dimension();
-        let rows = (2 * d).clamp(64, 512);
-        let (mut one, mut many) = (Evaluator::new(self, 1)?, Evaluator::new(self, rows)?);
+        let (mut one, mut many) = (Evaluator::new(self, 1)?, Evaluator::new(self, matching::rows(d))?);
         let mut best: Option<path::Candidate> = None;
         let mut failed = None;
         for start in 0..settings.starts as u64 {
@@ -279,43 +272,16 @@ impl Bound {
                 }
             }
         }
-        let Some(path::Candidate { mut gaussian, mut bound }) = best else {
+        let Some(best) = best else {
             return Err(match failed {
                 Some(FitError::NoDensity { .. }) => FitError::NoDensity { why: self.without_density()? },
                 failed => failed.unwrap_or(FitError::NoStart),
             });
         };
-        if d > MOST_MATCHED {
-            return Ok(gaussian);
-        }
-        let mut current = gaussian.clone();
-        // Far away, every batch counts for as much as the first.
-        let mut since = 0;
-        for batch in 0..MOST_BATCHES {
-            let trust = (rows * d) as f64 / (since + 1) as f64;
-            since += 1;
-            let Some(next) = matching::step(&mut many, &current, rows, trust, (settings.seed, 1000 + batch))?
-            else {
-                break;
-            };
-            current = next;
-            // Noise decides between neighbours; what counts is not to end with a bad one.
-            if (batch + 1) % BETWEEN_LOOKS == 0 {
-                let found = path::bound_of(&mut many, &current, settings.seed, 2000 + batch)?;
-                if found > bound + MUCH {
-                    since = 0;
-                }
-                if found > bound {
-                    (bound, gaussian) = (found, current.clone());
-                }
-                let updates = (batch as usize + 1, (batch + 1 + BATCHES - since) as usize);
-                let goes_on = watch(Progress { stage: Stage::Start, updates, bound });
-                if !goes_on || since >= BATCHES {
-                    break;
-                }
-            }
-        }
-        Ok(gaussian)
+        let found = matching::settle(&mut many, best, settings.seed, &mut |done, most, bound| {
+            watch(Progress { stage: Stage::Start, updates: (done, most), bound })
+        })?;
+        Ok(found.gaussian)
     }
 
     /// Learns the map and the chain of a family, from what the store has of them.
