@@ -160,9 +160,47 @@ fn all_families_are_compared_after_one_plain_model() {
     ];
     let table = sandbox.succeed(&compare);
     assert!(table.contains("22 of 22 rows are done"), "{table}");
-    for file in ["sweep.json", "report.html", "learning.svg", "learning.png"] {
-        assert!(sandbox.path().join("families").join(file).is_file(), "{file}");
+    let folder = sandbox.path().join("families");
+    for file in ["sweep.json", "report.html", "learning.svg", "likelihoods.svg", "likelihoods.png"] {
+        assert!(folder.join(file).is_file(), "{file}");
     }
     // Nothing is left to do.
     sandbox.succeed(&compare);
+    // Training goes on, and what was reached before stays in the record and the chart.
+    let longer = compare.map(|word| if word == "train.epochs=1" { "train.epochs=2" } else { word });
+    sandbox.succeed(&longer);
+    let text = fs::read_to_string(folder.join("likelihoods.json")).expect("a record");
+    let record: Value = serde_json::from_str(&text).expect("JSON");
+    let rows = record["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 21);
+    for row in rows {
+        let epochs: Vec<_> = row["points"].as_array().expect("points").iter().map(|p| &p["epochs"]).collect();
+        assert_eq!(epochs, [1, 2], "{row}");
+    }
+    let chart = fs::read_to_string(folder.join("likelihoods.svg")).expect("a chart");
+    assert!(["hmc-doubly", "NLL [nats]", "importance sampling"].iter().all(|text| chart.contains(text)));
+}
+
+#[test]
+fn times_of_a_comparison_are_stages_of_the_same_trainings() {
+    let sandbox = Sandbox::new();
+    let compare = |times: &'static str| {
+        let words = ["reproduce", "families", "--out", "families", "--quiet", "--times", times, "--set"];
+        let settings = ["data.limit=40", "model.hidden=[4]", "model.latent=2", "train.epochs=1000"];
+        [&words[..], &settings, &["eval.importance_samples=20", "data.evaluation_draws=1"]].concat()
+    };
+    sandbox.succeed(&compare("0.02,0.04"));
+    let text = fs::read_to_string(sandbox.path().join("families/likelihoods.json")).expect("a record");
+    let record: Value = serde_json::from_str(&text).expect("JSON");
+    for row in record["rows"].as_array().expect("rows") {
+        let points = row["points"].as_array().expect("points");
+        let seconds = |k: usize| points[k]["seconds"].as_f64().expect("seconds");
+        // An epoch may take longer than both times.
+        assert!(points.len() <= 2 && seconds(points.len() - 1) >= 0.04, "{row}");
+        assert!(points.len() == 1 || seconds(0) < seconds(1), "{row}");
+    }
+    for (times, said) in [("0,1", "`--times` has 0"), ("1,x", "x")] {
+        let text = sandbox.fail(2, &compare(times));
+        assert!(text.contains(said), "{times}: {text}");
+    }
 }

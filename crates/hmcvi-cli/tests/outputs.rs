@@ -159,7 +159,7 @@ fn quickstart_looks_before_it_trains() {
 
 #[test]
 fn reproducing_families_looks_before_it_trains() {
-    let names = ["sweep.json", "report.html", "learning.svg", "learning.png", "plain/model.safetensors"];
+    let names = ["sweep.json", "report.html", "learning.svg", "likelihoods.png", "plain/model.safetensors"];
     looks_before_it_trains(&["reproduce", "families", "--data", "embedded"], &names);
 }
 

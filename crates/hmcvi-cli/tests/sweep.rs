@@ -3,6 +3,7 @@
 mod common;
 
 use std::fs;
+use std::path::Path;
 
 use common::Sandbox;
 use serde_json::Value;
@@ -165,4 +166,21 @@ fn parts_and_files_that_make_no_sense_are_refused() {
     let said = sandbox.fail(2, &["sweep", "missing.toml"]);
     assert!(said.contains("missing.toml"), "{said}");
     assert!(!sandbox.path().join("runs").exists());
+}
+
+#[test]
+fn sweeps_beside_the_results_are_understood() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results");
+    let mut count = 0;
+    for entry in fs::read_dir(folder).expect("a folder").flatten() {
+        let file = entry.path();
+        if file.extension().is_some_and(|extension| extension == "toml") {
+            let sandbox = Sandbox::new();
+            let file = file.display().to_string();
+            let text = sandbox.succeed(&["sweep", &file, "--data", "embedded", "--status"]);
+            assert!(text.contains("plain") && text.contains("0 failed"), "{file}: {text}");
+            count += 1;
+        }
+    }
+    assert_eq!(count, 4);
 }

@@ -8,6 +8,7 @@ mod evaluation;
 pub mod figure;
 mod fit;
 mod fit_report;
+mod likelihoods;
 mod merge;
 mod number;
 mod provenance;
@@ -28,6 +29,7 @@ pub use fit::{
     FitGenerated, FitMethod, FitRecord, FitRow, FitStage, LargeQuantity, MissedPart, SamplerFacts,
 };
 pub use fit_report::{FIT_REPORT_SCHEMA, FitComparison, FitReport, FitRunReport, PairPanel, PairPlot};
+pub use likelihoods::{Estimator, LIKELIHOODS_SCHEMA, Likelihoods, Reached, ReachedAt};
 pub use merge::{Evaluated, keep_parts};
 pub use provenance::Provenance;
 pub use report::{

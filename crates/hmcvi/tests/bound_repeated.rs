@@ -104,6 +104,14 @@ fn annealed_tempered_and_sampled_chains() {
         ChainSettings { reverse: Reverse::Network, bridge: Bridge::Network, ..annealed },
         ChainSettings { reverse: Reverse::Network, mass: Mass::Network, per_step: true, ..underdamped },
         ChainSettings { step_size: StepSize::PerDimension, per_step: true, ..base },
+        ChainSettings {
+            mass: Mass::Network,
+            step_size: StepSize::Network,
+            bridge: Bridge::Network,
+            per_step: true,
+            per_step_network: true,
+            ..base
+        },
         ChainSettings { tempering: true, leapfrog_steps: 2, partial_momentum: true, ..base },
         ChainSettings { acceptance_gradient: AcceptanceGradient::Score, ..accepting },
         ChainSettings { acceptance: Acceptance::Network, partial_momentum: true, ..base },

@@ -52,6 +52,24 @@ fn families() -> Vec<(&'static str, Arc<dyn Family>)> {
         ("chain from a mixture", Mixture, chain),
         ("chain from a flow", Planar, chain),
         ("chain of steps of their own", Gaussian, ChainSettings { per_step: true, ..chain }),
+        (
+            "chain of steps of their own for every row",
+            Gaussian,
+            ChainSettings { per_step: true, per_step_network: true, partial_momentum: true, ..chain },
+        ),
+        (
+            "the same in all that can depend on rows and steps",
+            Gaussian,
+            ChainSettings {
+                hmc_steps: 3,
+                mass: Mass::Network,
+                step_size: StepSize::Network,
+                bridge: Bridge::Network,
+                per_step: true,
+                per_step_network: true,
+                ..chain
+            },
+        ),
         ("reverse models with a flow", Gaussian, ChainSettings { reverse: Reverse::Flow, ..chain }),
         (
             "the same with momenta that remain",

@@ -97,7 +97,7 @@ fn drawn(figure: &Figure) -> impl Iterator<Item = (usize, &Curve)> {
     figure.curves.iter().enumerate().filter(|(_, c)| !c.points.is_empty())
 }
 
-fn stroke(index: usize) -> Stroke {
+pub(super) fn stroke(index: usize) -> Stroke {
     // Where colours come again, so do dashes, but not the same.
     let dashes = DASHES[(index + index / LINES.len()) % DASHES.len()];
     Stroke { dashes, ..Stroke::new(Colour::Line(index), 2.2) }

@@ -3,6 +3,7 @@
 //!
 //! [`Scene`]: crate::Scene
 
+mod against_time;
 mod binarised;
 mod chart;
 mod classes;
@@ -23,6 +24,7 @@ mod picture;
 mod posteriors;
 mod ramp;
 
+pub use against_time::{against_time, likelihoods};
 pub use binarised::binarised;
 pub use chart::{Chart, chart};
 pub(crate) use chart::{Layout, beyond, plot};

@@ -52,12 +52,24 @@ impl Panel {
 
     /// Draws the frame, numbers along two sides, and labels.
     pub(super) fn axes(&self, scene: &mut Scene, title: &str, x: &str, y: &str) {
+        let whole = matches!(x, "epoch" | "HMC step");
+        self.axes_at(scene, &ticks(self.low[0], self.high[0], self.area.width / 55.0, whole), title, x, y);
+    }
+
+    /// The same with these numbers along the horizontal axis.
+    pub(super) fn axes_at(
+        &self,
+        scene: &mut Scene,
+        numbers: &[(f64, String)],
+        title: &str,
+        x: &str,
+        y: &str,
+    ) {
         let (left, bottom) = (self.area.x, self.area.bottom());
         let line = Stroke::new(SOFT, 1.0);
         scene.rect(self.area, None, Some(line));
-        let whole = matches!(x, "epoch" | "HMC step");
-        for (value, number) in ticks(self.low[0], self.high[0], self.area.width / 55.0, whole) {
-            let (px, _) = self.at([value, self.low[1]]);
+        for (value, number) in numbers {
+            let (px, _) = self.at([*value, self.low[1]]);
             scene.line(&[(px, bottom), (px, bottom + MARK)], line);
             scene.text(Text::new((px, bottom + MARK + NUMBER), number, NUMBER));
         }
@@ -94,6 +106,16 @@ pub(super) fn ticks(low: f64, high: f64, about: f64, whole: bool) -> Vec<(f64, S
     };
     let (first, last) = ((low / step - 1e-9).ceil() as i64, (high / step + 1e-9).floor() as i64);
     (first..=last).map(|i| (i as f64 * step, label(i as f64 * step))).collect()
+}
+
+/// Numbers along an axis of decimal logarithms: 1, 2 and 5 times powers of ten, or powers of ten alone where they are many.
+pub(super) fn logarithmic_ticks(low: f64, high: f64) -> Vec<(f64, String)> {
+    const MANY: f64 = 3.0;
+    let factors: &[f64] = if high - low > MANY { &[1.0] } else { &[1.0, 2.0, 5.0] };
+    let powers = low.floor() as i32..=high.floor() as i32;
+    let values = powers.flat_map(|power| factors.iter().map(move |factor| factor * 10f64.powi(power)));
+    let inside = values.filter(|value| (low..=high).contains(&value.log10()));
+    inside.map(|value| (value.log10(), number(value))).collect()
 }
 
 /// From the smallest to the largest finite value, a little wider. `None` if there is none.
@@ -186,6 +208,16 @@ mod tests {
         assert_eq!(labels(0.0, 0.09, false), ["0.00", "0.02", "0.04", "0.06", "0.08"]);
         assert_eq!(labels(1.0, 3.0, true), ["1", "2", "3"]);
         assert_eq!([number(0.6000000000000001), number(-2.0)], ["0.6", "−2"]);
+    }
+
+    #[test]
+    fn numbers_along_logarithms_are_round_too() {
+        let labels = |low: f64, high: f64| -> Vec<String> {
+            logarithmic_ticks(low.log10(), high.log10()).into_iter().map(|tick| tick.1).collect()
+        };
+        assert_eq!(labels(8.0, 700.0), ["10", "20", "50", "100", "200", "500"]);
+        assert_eq!(labels(0.05, 200.0), ["0.1", "1", "10", "100"]);
+        assert_eq!(logarithmic_ticks(0.9, 1.1), [(1.0, "10".to_string())]);
     }
 
     #[test]

@@ -43,6 +43,7 @@ const fn row(
         reverse_networks: ReverseNetworks::One,
         bridge: Bridge::None,
         per_step: false,
+        per_step_network: false,
         tempering: false,
         writing: Writing::Automatic,
     };

@@ -216,10 +216,6 @@ impl RunSpec {
             let allowed = "false where `chain.hmc_steps` is 0: draws would all be the same";
             return refuse("family.shared_start", "true", allowed);
         }
-        if family.shared_start && doubly {
-            let allowed = "\"plain\" where `family.shared_start` is true: a start has no weight of its own";
-            return refuse("family.gradient", "\"doubly-reparameterised\"", allowed);
-        }
         if chain.acceptance == Acceptance::None {
             return Ok(());
         }
@@ -274,6 +270,10 @@ impl ChainSettings {
                 );
                 return refuse("chain.writing", "\"loop\"", &allowed);
             }
+        }
+        if self.per_step_network && !self.per_step {
+            let allowed = "false where `chain.per_step` is false: it changes the factors of every step";
+            return refuse("chain.per_step_network", "true", allowed);
         }
         if self.tempering && self.acceptance != Acceptance::None {
             let allowed = "false where `chain.acceptance` is not \"none\": the way back is not the way there";

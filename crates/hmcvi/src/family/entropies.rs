@@ -24,6 +24,8 @@ pub struct Variable<'g> {
     pub held: Expr<'g>,
     /// The same value as a function of parameters.
     pub free: Expr<'g>,
+    /// Share of its draw that is made of it, where that is not the whole draw, `[N, 1]`.
+    pub share: Option<Expr<'g>>,
 }
 
 impl Entropies {
@@ -33,7 +35,7 @@ impl Entropies {
             return draw;
         }
         let held = draw.stop_gradient();
-        variables.push(Variable { held, free: draw });
+        variables.push(Variable { held, free: draw, share: None });
         held
     }
 

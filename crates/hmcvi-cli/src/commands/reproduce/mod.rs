@@ -15,7 +15,6 @@ use hmcvi::config::{PAPER_TABLE, PaperRow, RunSpec};
 
 use self::row::{Extras, FIRST_SEED, REPEATED, TableRow};
 use super::rows::{Limits, Part, Row, Share, State, Work, work};
-use super::sweep;
 use crate::Context;
 use crate::arguments::{Data, Machine};
 use crate::failure::Failure;
@@ -45,8 +44,9 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:
   hmcvi reproduce families --set train.epochs=20 data.limit=2000
   hmcvi reproduce families --minutes 60 --device cuda
+  hmcvi reproduce families --times 60,600 --device cuda
   hmcvi reproduce families --status")]
-    Families(sweep::Options),
+    Families(families::Arguments),
 }
 
 /// What was typed.
@@ -98,7 +98,7 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<(), Failure> {
     match command {
         Command::Table1(arguments) => table1(context, arguments),
         Command::Posteriors(arguments) => posteriors::run(context, arguments),
-        Command::Families(options) => families::run(context, options),
+        Command::Families(arguments) => families::run(context, arguments),
     }
 }
 

@@ -15,11 +15,11 @@ use hmcvi::config::RunSpec;
 use hmcvi::data::{Dataset, Split};
 use hmcvi::device::Device;
 use hmcvi::eval::AnnealingOptions;
-use hmcvi_record::files;
+use hmcvi_record::{ReachedAt, files};
 
 use self::file::{Case, Evaluate, Sweep};
 use self::record::{Records, ranked};
-use self::row::{Annealed, SweepRow};
+use self::row::{Extras, SweepRow};
 use super::report::on_runs;
 use super::rows::{Limits, Part, Row, Share, Work, work};
 use crate::Context;
@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
 }
 
 /// What was typed beside the file.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Options {
     /// Change settings of every row, such as `train.epochs=6`
     #[arg(long = "set", value_name = "KEY=VALUE", num_args = 1..)]
@@ -72,6 +72,12 @@ pub(crate) struct Options {
     /// Annealed chains per image
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     chains: u32,
+    /// Temperatures of annealing
+    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
+    temperatures: u32,
+    /// Compute likelihoods by quadrature too, for rows of binary data with two latent dimensions
+    #[arg(long)]
+    quadrature: bool,
     /// Begin rows again whose folders hold runs with other settings
     #[arg(long)]
     force: bool,
@@ -82,6 +88,16 @@ pub(crate) struct Options {
 }
 
 impl Options {
+    /// Whether a setting is among those that change every row.
+    pub(crate) fn assigns(&self, key: &str) -> bool {
+        self.assignments.iter().any(|text| text.split('=').next().is_some_and(|name| name.trim() == key))
+    }
+
+    /// Whether only to say what is done.
+    pub(crate) fn is_status(&self) -> bool {
+        self.status
+    }
+
     /// The folder of a sweep of that name.
     pub(crate) fn folder(&self, name: &Path) -> PathBuf {
         self.out.clone().unwrap_or_else(|| Path::new("runs").join(name))
@@ -89,11 +105,15 @@ impl Options {
 }
 
 impl Options {
-    /// How every row is annealed.
-    fn annealed(&self) -> Annealed {
-        let options = AnnealingOptions { chains: self.chains as usize, ..AnnealingOptions::default() };
+    /// What is estimated of every row beside the usual.
+    fn extras(&self) -> Extras {
+        let options = AnnealingOptions {
+            chains: self.chains as usize,
+            temperatures: self.temperatures as usize,
+            ..AnnealingOptions::default()
+        };
         let of = |count: usize| (count > 0).then_some((options, count));
-        Annealed { images: of(self.ais), simulated: of(self.bdmc) }
+        Extras { images: of(self.ais), simulated: of(self.bdmc), quadrature: self.quadrature }
     }
 }
 
@@ -106,17 +126,21 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
     carry_out(context, file::read(&arguments.file)?, &stem(&arguments.file), &arguments.options)
 }
 
-/// The same with a description that comes with the program. Returns the names of its rows.
+/// The same with a description that comes with the program.
 pub(crate) fn run_described(
     context: &Context,
     text: &str,
     name: &str,
     options: &Options,
-) -> Result<Vec<String>, Failure> {
-    let sweep = file::parse(text)?;
-    let names = sweep.cases.iter().map(|case| case.title.clone()).collect();
-    carry_out(context, sweep, Path::new(name), options)?;
-    Ok(names)
+) -> Result<(), Failure> {
+    carry_out(context, file::parse(text)?, Path::new(name), options)
+}
+
+/// What the rows of a sweep's folder have reached, and the part of the data that they were evaluated on.
+pub(crate) fn reached(out: &Path) -> Result<(String, Vec<(String, ReachedAt)>), Failure> {
+    let records = record::read(out)?;
+    let done = records.rows.iter().filter(|row| row.state == record::DONE);
+    Ok((records.split.clone(), done.map(|row| (row.name.clone(), row.reached())).collect()))
 }
 
 fn carry_out(context: &Context, sweep: Sweep, name: &Path, arguments: &Options) -> Result<(), Failure> {
@@ -212,7 +236,7 @@ fn rows(context: &Context, sweep: Sweep, arguments: &Options, out: &Path) -> Res
             spec.train.init_from = Some(std::path::absolute(&from).unwrap_or(from));
         }
         let path = out.join(&case.title);
-        all.push(SweepRow { case, spec, path, split, annealed: arguments.annealed() });
+        all.push(SweepRow { case, spec, path, split, extras: arguments.extras() });
     }
     Ok(all)
 }

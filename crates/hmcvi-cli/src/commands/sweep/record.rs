@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use hmcvi::run::Lock;
-use hmcvi_record::{Epoch, Estimate, Versioned, files};
+use hmcvi_record::{Epoch, Estimate, ReachedAt, Versioned, files};
 use hmcvi_report::{Align, Table, quoted};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -44,6 +44,9 @@ pub(super) struct Record {
     /// `log p(x)` by annealed importance sampling.
     #[serde(default)]
     annealed: Option<Estimate>,
+    /// `log p(x)` by quadrature.
+    #[serde(default)]
+    exact: Option<Estimate>,
     /// Nats between the bounds of bidirectional Monte Carlo on simulated data.
     #[serde(default)]
     bdmc_gap: Option<Estimate>,
@@ -59,12 +62,26 @@ pub(super) struct Record {
 pub(super) struct Records {
     schema: u32,
     /// Part of the data that rows were evaluated on.
-    split: String,
+    pub(super) split: String,
     pub(super) rows: Vec<Record>,
 }
 
 impl Versioned for Records {
     const SCHEMAS: RangeInclusive<u32> = SCHEMA..=SCHEMA;
+}
+
+impl Record {
+    /// What it has reached so far.
+    pub(super) fn reached(&self) -> ReachedAt {
+        ReachedAt {
+            epochs: self.epochs,
+            seconds: self.seconds,
+            bound: self.bound,
+            log_likelihood: self.log_likelihood,
+            annealed: self.annealed,
+            exact: self.exact,
+        }
+    }
 }
 
 fn record(row: &SweepRow) -> Record {
@@ -82,6 +99,7 @@ fn record(row: &SweepRow) -> Record {
         log_likelihood: sampling.map(|s| s.log_likelihood),
         k_hat_high: sampling.map(|s| s.k_hat_high).filter(|share| share.is_finite()),
         annealed: evaluation.as_ref().and_then(|e| Some(e.annealing.as_ref()?.log_likelihood)),
+        exact: evaluation.as_ref().and_then(|e| Some(e.quadrature.as_ref()?.log_likelihood)),
         bdmc_gap: evaluation.as_ref().and_then(|e| Some(e.bidirectional.as_ref()?.gap)),
         microseconds_per_image: row.directory().and_then(|d| fastest(&d.epochs().ok()?)),
         divergences: summary.as_ref().map_or(0, |s| s.divergences),
@@ -97,6 +115,14 @@ fn fastest(epochs: &[Epoch]) -> Option<f64> {
 /// Whether there is a record of a sweep.
 pub(super) fn is_there(out: &Path) -> bool {
     out.join(FILE).is_file()
+}
+
+/// The record of a sweep's folder.
+pub(super) fn read(out: &Path) -> Result<Records, Failure> {
+    let file = out.join(FILE);
+    let text = std::fs::read_to_string(&file)
+        .map_err(|e| Failure::Other(format!("cannot read {}: {e}", file.display())))?;
+    hmcvi_record::read(&file, &text).map_err(|e| Failure::Usage(e.to_string()))
 }
 
 /// Claims the files beside the runs. Records that can be read make them this command's own.
@@ -143,6 +169,7 @@ fn text(records: &Records, out: &Path) -> String {
         ("bound", Right),
         ("log p(x)", Right),
         ("annealed", Right),
+        ("exact", Right),
         ("k-hat > 0.7", Right),
         ("best epoch", Right),
         ("seconds", Right),
@@ -157,6 +184,7 @@ fn text(records: &Records, out: &Path) -> String {
             pair(&r.bound),
             pair(&r.log_likelihood),
             pair(&r.annealed),
+            pair(&r.exact),
             r.k_hat_high.map_or("-".into(), |share| format!("{:.0}%", 100.0 * share)),
             r.best_epoch.to_string(),
             format!("{:.0}", r.seconds),
@@ -177,7 +205,8 @@ fn counts(rows: &[Record]) -> String {
 /// Rows by the likelihood, the best one first.
 pub(super) fn ranked(rows: &[Record]) -> Vec<usize> {
     let value = |i: &usize| {
-        rows[*i].annealed.or(rows[*i].log_likelihood).map(|l| l.mean).filter(|mean| mean.is_finite())
+        let row = &rows[*i];
+        row.exact.or(row.annealed).or(row.log_likelihood).map(|l| l.mean).filter(|mean| mean.is_finite())
     };
     let mut order: Vec<usize> = (0..rows.len()).filter(|i| value(i).is_some()).collect();
     order.sort_by(|a, b| value(b).unwrap_or(f64::NAN).total_cmp(&value(a).unwrap_or(f64::NAN)));

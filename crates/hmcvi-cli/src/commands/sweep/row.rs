@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use hmcvi::config::RunSpec;
 use hmcvi::data::Split;
-use hmcvi::eval::{AnnealingOptions, EvaluationOptions};
+use hmcvi::eval::{AnnealingOptions, EvaluationOptions, QuadratureOptions};
+use hmcvi::model::likelihood::LikelihoodKind;
 use hmcvi::run::RunDirectory;
 use hmcvi_record::Evaluation;
 
@@ -12,11 +13,14 @@ use super::file::Case;
 use crate::commands::rows::Row;
 use crate::failure::Failure;
 
-/// Annealing of images and of simulated data points, where it is asked for.
+/// What is asked for beside the usual estimates.
 #[derive(Clone, Copy)]
-pub(super) struct Annealed {
+pub(super) struct Extras {
+    /// Annealing of images and of simulated data points.
     pub(super) images: Option<(AnnealingOptions, usize)>,
     pub(super) simulated: Option<(AnnealingOptions, usize)>,
+    /// Quadrature, where it is possible.
+    pub(super) quadrature: bool,
 }
 
 pub(super) struct SweepRow {
@@ -24,10 +28,16 @@ pub(super) struct SweepRow {
     pub(super) spec: RunSpec,
     pub(super) path: PathBuf,
     pub(super) split: Split,
-    pub(super) annealed: Annealed,
+    pub(super) extras: Extras,
 }
 
 impl SweepRow {
+    /// Whether its likelihood is to be computed by quadrature, and can be.
+    fn takes_quadrature(&self) -> bool {
+        let model = &self.spec.model;
+        self.extras.quadrature && model.latent == 2 && model.likelihood() == LikelihoodKind::Bernoulli
+    }
+
     /// Checks that what is in its folder was made with its settings; only more epochs and seconds can be added to it.
     pub(super) fn check_settings(&self) -> Result<(), Failure> {
         let Some(directory) = self.directory() else { return Ok(()) };
@@ -83,17 +93,19 @@ impl Row for SweepRow {
     }
 
     fn options(&self, _: &[Self]) -> EvaluationOptions {
-        let Annealed { images, simulated } = self.annealed;
+        let Extras { images, simulated, .. } = self.extras;
         EvaluationOptions {
             annealing: images,
             bidirectional: simulated,
+            quadrature: self.takes_quadrature().then(QuadratureOptions::default),
             ..EvaluationOptions::new(&self.spec)
         }
     }
 
     fn lacks(&self, evaluation: &Evaluation, _: &[Self]) -> bool {
-        let Annealed { images, simulated } = self.annealed;
+        let Extras { images, simulated, .. } = self.extras;
         images.is_some() && evaluation.annealing.is_none()
+            || self.takes_quadrature() && evaluation.quadrature.is_none()
             || simulated.is_some() && evaluation.bidirectional.is_none()
     }
 }

@@ -7,6 +7,9 @@ use super::settings::Mass;
 use crate::hmc::Kinetic;
 use crate::nn::{Initial, Network};
 
+/// What a network changes in a step is small at first, and large enough that it learns from the beginning.
+const FIRST_FACTOR: f64 = 0.01;
+
 impl<'g> Inference<'_, 'g> {
     /// The kinetic energies of all steps.
     pub(super) fn kinetics(&self) -> Vec<Kinetic<'g>> {
@@ -19,10 +22,20 @@ impl<'g> Inference<'_, 'g> {
         (0..self.settings.hmc_steps).map(of).collect()
     }
 
-    /// What is learnt for every step on top of what is the same for all, one block of columns for each.
+    /// What is learnt for every step on top of what is the same for all, one block of columns for each: `[1, cols·T]`, or
+    /// with a network of the data `[N, cols·T]`.
     pub(super) fn per_step(&self, name: &str, cols: usize) -> Option<Expr<'g>> {
         let cols = cols * self.settings.hmc_steps;
-        self.settings.per_step.then(|| self.parameters.get(name, 1, cols, Initial::Constant(0.0)))
+        let of_all = || self.parameters.get(name, 1, cols, Initial::Constant(0.0));
+        let changes = self.settings.per_step.then(of_all)?;
+        if !self.settings.per_step_network {
+            return Some(changes);
+        }
+        let hidden = &self.hidden[..self.hidden.len().min(1)];
+        let network = Network { name, hidden, activation: self.activation };
+        let factor = Initial::Constant(FIRST_FACTOR);
+        let factor = self.parameters.get(&format!("{name}.factor"), 1, cols, factor);
+        Some(changes + network.apply(self.parameters, self.context, cols) * factor)
     }
 
     /// The kinetic energy: masses are the exponential of free parameters or of a network of `x`

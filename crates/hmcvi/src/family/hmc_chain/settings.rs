@@ -144,6 +144,8 @@ pub struct ChainSettings {
     pub bridge: Bridge,
     /// Whether every HMC step has learnt factors of its own for masses and step size.
     pub per_step: bool,
+    /// Whether a network of the data changes these factors, so that they depend on data point and step.
+    pub per_step_network: bool,
     /// Whether simulations begin with hotter momenta, which cool to the usual temperature.
     pub tempering: bool,
     /// Whether its program is a loop over HMC steps.
@@ -165,6 +167,7 @@ impl Default for ChainSettings {
             reverse_networks: ReverseNetworks::One,
             bridge: Bridge::None,
             per_step: false,
+            per_step_network: false,
             tempering: false,
             writing: Writing::Automatic,
         }
@@ -192,7 +195,11 @@ impl ChainSettings {
             AcceptanceGradient::Score => Some("scores of decisions"),
             AcceptanceGradient::Marginal => Some("marginal last decision"),
         };
-        let per_step = self.per_step.then_some("factors for each step");
+        let per_step = match (self.per_step, self.per_step_network) {
+            (false, _) => None,
+            (true, false) => Some("factors for each step"),
+            (true, true) => Some("factors for each step by a network"),
+        };
         let tempering = self.tempering.then_some("tempered momenta");
         let all = [bridge, reverse, each, per_step, tempering, gradient].into_iter().flatten();
         if self.hmc_steps == 0 { Vec::new() } else { all.map(str::to_owned).collect() }

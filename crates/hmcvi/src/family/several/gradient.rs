@@ -56,24 +56,45 @@ impl<'g> Weighted<'g> {
         let graph = loss.graph();
         let rows = graph.batch_size();
         // As training divides by the number of rows, this is a part of its own derivative, and computed once.
-        let held: Vec<Expr<'g>> = self.variables().iter().map(|variable| variable.held).collect();
-        let mut slopes = graph.grad(loss.sum_rows() / rows, &held).into_iter();
-        let moves = self.draws.iter().enumerate().flat_map(|(at, draw)| {
-            let share = match self.combine {
-                Combine::Importance => self.share(at).stop_gradient(),
-                Combine::Mean => graph.constant(1.0),
-            };
-            let share = draw.unstable.map_or(share, |unstable| unstable.select(1.0, share));
-            let own: Vec<_> = slopes.by_ref().take(draw.variables.len()).zip(&draw.variables).collect();
-            own.into_iter().map(move |(slope, variable)| {
-                ((slope * rows * share).stop_gradient() * variable.free).sum_cols()
-            })
+        let variables = self.variables();
+        let held: Vec<Expr<'g>> = variables.iter().map(|variable| variable.held).collect();
+        let slopes = graph.grad(loss.sum_rows() / rows, &held);
+        let moved = slopes.into_iter().zip(&variables).map(|(slope, variable)| {
+            let slope = variable.share.map_or(slope * rows, |share| slope * rows * share);
+            (slope.stop_gradient() * variable.free).sum_cols()
         });
-        moves.fold(loss, |sum, term| sum + term)
+        moved.fold(loss, |sum, term| sum + term)
     }
 
-    /// All that the draws are made of.
+    /// All that the draws are made of, each with how much of the bound is.
     pub(super) fn variables(&self) -> Vec<Variable<'g>> {
-        self.draws.iter().flat_map(|draw| draw.variables.iter().copied()).collect()
+        // All of the bound is made of where all draws begin.
+        let is_common = |of: &Variable<'g>| {
+            self.draws.len() > 1
+                && self.draws.iter().all(|draw| draw.variables.iter().any(|v| v.held == of.held))
+        };
+        let mut all = Vec::new();
+        for (at, draw) in self.draws.iter().enumerate() {
+            for variable in &draw.variables {
+                if !is_common(variable) {
+                    let share = self.moving_share(at);
+                    let share = variable.share.map_or(share, |own| own * share);
+                    all.push(Variable { share: Some(share), ..*variable });
+                } else if at == 0 {
+                    all.push(*variable);
+                }
+            }
+        }
+        all
+    }
+
+    /// The share with which the moves of a draw count beside that in the bound's derivative. Unstable draws teach what they
+    /// teach alone.
+    fn moving_share(&self, at: usize) -> Expr<'g> {
+        let share = match self.combine {
+            Combine::Importance => self.share(at).stop_gradient(),
+            Combine::Mean => self.bound.graph().constant(1.0),
+        };
+        self.draws[at].unstable.map_or(share, |unstable| unstable.select(1.0, share))
     }
 }

@@ -214,7 +214,7 @@ impl<'g> Weighted<'g> {
             loss: None,
             unstable: None,
             log_decisions: None,
-            variables: Vec::new(),
+            variables: self.variables(),
             path: (0..first.path.len()).map(|at| chosen(&|draw| draw.path[at])).collect(),
             diverging: first.diverging.map(|_| self.mean(|draw| draw.diverging.unwrap_or(draw.dropped))),
             dropped: self.all(|draw| draw.dropped),

@@ -9,7 +9,11 @@ impl<'g> Around<'_, 'g> {
     /// A draw. The determinant is that of the diagonal, so that the entropy is the Gaussian's own.
     pub(super) fn full_covariance(&self, entropies: Entropies) -> Start<'g> {
         let (d, Gaussian { mean, log_variance }) = (self.dimension(), self.gaussian);
-        let noise = self.noise();
+        let (noise, mut variables) = (self.noise(), Vec::new());
+        let first = self.first(noise, entropies, &mut variables);
+        let scale = (log_variance * 0.5).exp();
+        // From a draw that is held, in units of the Gaussian, the way to `z` depends on the Gaussian too.
+        let noise = if entropies == Entropies::Held { (first - mean) / scale } else { noise };
         let pairs: Vec<(usize, usize)> = (0..d).flat_map(|i| (0..i).map(move |j| (i, j))).collect();
         let mixed = if pairs.is_empty() {
             noise
@@ -27,12 +31,13 @@ impl<'g> Around<'_, 'g> {
             let to = matrix(count, d, &|k| k * d + pairs[k].0);
             noise + (noise.matmul(from) * factors).matmul(to)
         };
-        let z = mean + (log_variance * 0.5).exp() * mixed;
+        let z = mean + scale * mixed;
         let standard = Gaussian::standard(noise.graph(), d);
         let entropy = match entropies {
             Entropies::ClosedForm => self.gaussian.entropy(),
-            _ => log_variance.sum_cols() * 0.5 - standard.log_prob(noise),
+            Entropies::Held => entropies.of(&self.gaussian, first),
+            Entropies::Sampled => log_variance.sum_cols() * 0.5 - standard.log_prob(noise),
         };
-        self.start(z, entropy, Potential::gaussian(self.gaussian))
+        Start { variables, ..self.start(z, entropy, Potential::gaussian(self.gaussian)) }
     }
 }

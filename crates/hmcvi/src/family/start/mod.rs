@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::hmc_chain::{HmcChain, Start};
 use super::several::Weighted;
-use super::{BeginError, Draw, Entropies, Family, FirstLook, Target};
+use super::{BeginError, Draw, Entropies, Family, FirstLook, Target, Variable};
 use crate::dist::Gaussian;
 use crate::nn::{Activation, Initial, Network};
 use crate::potential::Potential;
@@ -103,9 +103,9 @@ impl Started {
             }
             StartKind::Gaussian => self.chain.start(target, entropies),
             StartKind::FullCovariance => around.full_covariance(entropies),
-            StartKind::Planar => around.flow(&around.planar()),
-            StartKind::Coupling => around.flow(&around.coupling()),
-            StartKind::Autoregressive => around.flow(&around.autoregressive()),
+            StartKind::Planar => around.flow(&around.planar(), entropies),
+            StartKind::Coupling => around.flow(&around.coupling(), entropies),
+            StartKind::Autoregressive => around.flow(&around.autoregressive(), entropies),
         })
     }
 
@@ -115,10 +115,8 @@ impl Started {
         match starts {
             Starts::One(start) => chain(entropies, start),
             Starts::OfParts(starts, log_shares) => {
-                let log_weights = entropies != Entropies::ClosedForm;
-                let form = if log_weights { Entropies::Sampled } else { entropies };
-                let draws = starts.into_iter().map(|start| chain(form, start)).collect();
-                Weighted::stratified(draws, log_shares, form)
+                let draws = starts.into_iter().map(|start| chain(entropies, start)).collect();
+                Weighted::stratified(draws, log_shares, entropies)
             }
         }
     }
@@ -164,16 +162,28 @@ impl<'g> Around<'_, 'g> {
         network.apply(self.target.parameters, input, cols) * factor
     }
 
-    /// A draw of the Gaussian that goes through all layers.
-    fn flow(&self, layers: &[Layer<'_, 'g>]) -> Start<'g> {
-        let first = self.gaussian.sample(self.noise());
-        // The entropy of what goes in has a closed form; what the layers add to it depends on the draw.
+    /// A draw of the Gaussian that goes through all layers. It is the Gaussian's draw that may be held: layers are paths from
+    /// there, as simulations are.
+    fn flow(&self, layers: &[Layer<'_, 'g>], entropies: Entropies) -> Start<'g> {
+        let mut variables = Vec::new();
+        let first = self.first(self.noise(), entropies, &mut variables);
         let through = |(z, entropy), layer: &Layer<'_, 'g>| {
             let (next, widening) = layer(z);
             (next, entropy + widening)
         };
-        let (z, entropy) = layers.iter().fold((first, -self.gaussian.log_prob(first)), through);
-        self.start(z, entropy, Potential::gaussian(self.gaussian))
+        // What the layers add depends on the draw, so that its own log density has no less noise as an entropy.
+        let density = match entropies {
+            Entropies::Held => self.gaussian.held().log_prob(first),
+            _ => self.gaussian.log_prob(first),
+        };
+        let (z, entropy) = layers.iter().fold((first, -density), through);
+        Start { variables, ..self.start(z, entropy, Potential::gaussian(self.gaussian)) }
+    }
+
+    /// A draw of the Gaussian in the form that is asked for.
+    fn first(&self, noise: Expr<'g>, entropies: Entropies, variables: &mut Vec<Variable<'g>>) -> Expr<'g> {
+        let draw = self.gaussian.sample(noise);
+        entropies.take(draw.broadcast_to(hmcvi_graph::Shape::batch(self.dimension())), variables)
     }
 
     fn start(&self, z: Expr<'g>, entropy: Expr<'g>, density: Potential<'g>) -> Start<'g> {
