@@ -7,7 +7,8 @@ use std::sync::Arc;
 use etcetera::BaseStrategy;
 use hmcvi::config::{DataSettings, RunSpec};
 use hmcvi::data::{Binarisation, Dataset, Kind, MNIST, Severity, Source};
-use hmcvi::run::{Checkpoint, open_data};
+use hmcvi::device::Device;
+use hmcvi::run::{Checkpoint, open_data, open_data_to_train};
 use hmcvi_report::{Noun, counted};
 
 use crate::Context;
@@ -50,8 +51,12 @@ pub(crate) fn named(text: &str) -> Source {
 }
 
 /// Opens the data of a new training, says what is to be known about it, and makes the settings fit it.
-pub(crate) fn open_to_train(context: &Context, spec: &mut RunSpec) -> Result<Arc<Dataset>, Failure> {
-    let data = open_data(&spec.data)?;
+pub(crate) fn open_to_train(
+    context: &Context,
+    spec: &mut RunSpec,
+    device: &Device,
+) -> Result<Arc<Dataset>, Failure> {
+    let data = open_data_to_train(&spec.data, device)?;
     remark(context, &data, Severity::Note);
     if let Some(chosen) = spec.model.explained(data.kind(), data.train().columns()) {
         context.terminal.notice(&chosen);

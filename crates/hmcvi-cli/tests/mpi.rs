@@ -125,6 +125,52 @@ fn any_number_of_processes_has_the_same_bits() {
     assert!(found.iter().all(|one| one.1 == found[0].1), "{} and {}", found[0].1, found[1].1);
 }
 
+/// Rows of bytes in a file of which every process can read a part.
+fn rows_of_bytes(folder: &Path, changed: Option<usize>) {
+    let mut bytes: Vec<u8> = (0..150 * 49u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    if let Some(at) = changed {
+        bytes[at] ^= 255;
+    }
+    fs::create_dir_all(folder).expect("a folder");
+    hmcvi::data::write_npy(&folder.join("rows.npy"), &[150, 7, 7], &bytes).expect("written");
+}
+
+/// Training on them.
+fn training_on_rows<'a>(out: &'a str, epochs: &'a str) -> Vec<&'a str> {
+    let mut words = training("hmcvi-13", out, epochs);
+    let data = words.iter().position(|word| *word == "embedded").expect("its data");
+    words[data] = "rows.npy";
+    words.retain(|word| *word != "data.limit=200");
+    words
+}
+
+#[test]
+fn processes_that_read_a_part_of_the_data_each_have_the_bits_of_one() {
+    let sandbox = Sandbox::new();
+    rows_of_bytes(sandbox.path(), None);
+    sandbox.succeed(&training_on_rows("alone", "train.epochs=3"));
+    for processes in [2, 4] {
+        let out = format!("run-{processes}");
+        let Some(mpirun) = mpirun(sandbox.path(), processes) else { return };
+        succeed(started(mpirun, &training_on_rows(&out, "train.epochs=2")));
+        let Some(mpirun) = self::mpirun(sandbox.path(), processes) else { return };
+        succeed(started(mpirun, &["resume", &out, "--threads", "1", "--set", "train.epochs=3"]));
+        assert!(bits(&sandbox.path().join(out)) == bits(&sandbox.path().join("alone")), "{processes}");
+    }
+    // A file that differs on another machine, in the last row.
+    let [first, second] = ["a", "b"].map(|name| sandbox.path().join(name));
+    rows_of_bytes(&first, None);
+    rows_of_bytes(&second, Some(149 * 49));
+    let words = training_on_rows("run", "train.epochs=1");
+    let Some(mut other) = mpirun(sandbox.path(), 1) else { return };
+    let program = env!("CARGO_BIN_EXE_hmcvi");
+    other.args(["-wdir", "a", program]).args(&words);
+    other.args([":", "-n", "1", "-wdir", "b", program]).args(&words);
+    let said = fail(other);
+    assert!(said.contains("process 1 reads other values there than process 0"), "{said}");
+    assert!(!first.join("run").exists());
+}
+
 #[test]
 fn sums_per_process_differ_from_those_of_one_by_rounding_alone() {
     let sandbox = Sandbox::new();
@@ -352,4 +398,31 @@ fn rows_of_a_sweep_are_shared_out() {
         records
     };
     assert_eq!(rows(&together), rows(alone.as_bytes()));
+}
+
+#[test]
+fn fits_of_the_table_of_posteriors_are_shared_out() {
+    let sandbox = Sandbox::new();
+    let words = |out: &'static str| {
+        let mut words =
+            vec!["reproduce", "posteriors", "--models", "sonar,ionosphere,seeds", "--draws", "500"];
+        words.extend(["--json", "--out", out, "--set", "learning.most_updates=40", "evidence=false"]);
+        words.extend(["check=false", "chain.hmc_steps=1", "learning.bend=false"]);
+        words
+    };
+    let Some(mpirun) = mpirun(sandbox.path(), 2) else { return };
+    let together = started(mpirun, &words("together")).output().expect("mpirun starts");
+    let alone = sandbox.run(&words("alone"));
+    let [together, alone] = [together, alone].map(|output| {
+        // So short a fit reaches no published bound.
+        assert!(String::from_utf8_lossy(&output.stderr).contains("published bounds are reached"));
+        let mut rows: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one table");
+        for row in rows.as_array_mut().expect("rows") {
+            let found = row["found"].as_object_mut().expect("a fit of it");
+            ["seconds", "started"].map(|time| found.remove(time).expect("a time"));
+        }
+        rows
+    });
+    assert_eq!(together.as_array().map(Vec::len), Some(3));
+    assert_eq!(together, alone);
 }

@@ -69,10 +69,26 @@ fn difference(a: &Store<f32>, b: &Store<f32>) -> f32 {
     a.iter().filter(|(name, _)| name.starts_with("adam.m.")).map(of_tensor).fold(0.0, f32::max)
 }
 
+/// What all processes have found is the same, and what one finds but for rounding.
+#[track_caller]
+fn agree(results: &[(Store<f32>, Vec<f32>)], (alone, bounds): &(Store<f32>, Vec<f32>)) {
+    let size = results.len();
+    for (store, found) in results {
+        assert!(store.iter().zip(results[0].0.iter()).all(|(a, b)| a.1.values == b.1.values));
+        assert_eq!(*found, results[0].1, "all processes have the same");
+    }
+    for (found, expected) in results[0].1.iter().zip(bounds) {
+        assert!((found / expected - 1.0).abs() < 1e-4, "bound {found}, not {expected}, of {size}");
+    }
+    let error = difference(alone, &results[0].0);
+    // Each may be this far from the gradient in f64 (`cuda_training`); steps are too short to add to that.
+    assert!(error < 2.0 * 1e-4, "{size} processes differ by {error}");
+}
+
 #[test]
 fn processes_that_share_a_card_agree_with_one() {
     let Some(device) = card() else { return };
-    let (alone, bounds) = train(&device, None);
+    let alone = train(&device, None);
     for size in [2, 3] {
         let (results, moved) = together(size, |ranks| {
             let device = CudaDevice::new(0).expect("it was there");
@@ -81,16 +97,31 @@ fn processes_that_share_a_card_agree_with_one() {
             train(&device, Some(&Arc::new(ranks)))
         });
         assert!(moved > 0);
-        for (store, found) in &results {
-            assert!(store.iter().zip(results[0].0.iter()).all(|(a, b)| a.1.values == b.1.values));
-            assert_eq!(*found, results[0].1, "all processes have the same");
-        }
-        for (found, expected) in results[0].1.iter().zip(&bounds) {
-            assert!((found / expected - 1.0).abs() < 1e-4, "bound {found}, not {expected}, of {size}");
-        }
-        let error = difference(&alone, &results[0].0);
-        // Each may be this far from the gradient in f64 (`cuda_training`); steps are too short to add to that.
-        assert!(error < 2.0 * 1e-4, "{size} processes differ by {error}");
+        agree(&results, &alone);
+    }
+}
+
+#[test]
+fn processes_with_a_card_each_agree_with_one_by_nccl() {
+    let Some(device) = card() else { return };
+    let cards = CudaDevice::count();
+    if cards < 2 {
+        eprintln!("skipped: sums from card to card need several of them");
+        return;
+    }
+    let apart: Arc<dyn Ranks> = Arc::new(Alone);
+    if required_nccl(CudaRanks::new(&device, apart, Way::Nccl)).is_none() {
+        return;
+    }
+    let alone = train(&device, None);
+    for size in 2..=cards.min(4) {
+        let (results, _) = together(size, |ranks| {
+            let device = CudaDevice::new(ranks.rank()).expect("there are so many");
+            let ranks = CudaRanks::new(&device, ranks, Way::Usual).expect("NCCL is there");
+            assert!(ranks.is_by_nccl(), "a card each");
+            train(&device, Some(&Arc::new(ranks)))
+        });
+        agree(&results, &alone);
     }
 }
 

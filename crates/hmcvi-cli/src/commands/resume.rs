@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use hmcvi::config::RunSpec;
-use hmcvi::run::{RunDirectory, Which, open_data, resume};
+use hmcvi::run::{RunDirectory, Which, open_data_to_train, resume};
 
 use super::train::{begin, conclude};
 use crate::Context;
@@ -38,7 +38,7 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
         spec.data.source = source::named(text).to_string();
     }
     check_change(&before, &spec)?;
-    let data = Arc::new(open_data(&spec.data)?);
+    let data = Arc::new(open_data_to_train(&spec.data, &device)?);
     let known = directory.info()?.data_sha256;
     if known != data.sha256() {
         if directory.has_checkpoint(Which::Last) {

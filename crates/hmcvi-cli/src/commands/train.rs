@@ -63,7 +63,7 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
         RunDirectory::check_free(&out, arguments.force)?;
     }
     advise(context, &spec);
-    let data = source::open_to_train(context, &mut spec)?;
+    let data = source::open_to_train(context, &mut spec, &device)?;
     describe(context, &spec, &data, &out);
     let begin = begin(spec, data, device);
     let training = Training::new(context, begin.spec.train.epochs, 1, source::rows(&begin.data));

@@ -19,6 +19,8 @@ use crate::terminal::Terminal;
 pub(crate) struct Processes {
     #[cfg(feature = "mpi")]
     joined: Option<mpi::Joined>,
+    /// Where this process works apart from others of its machine.
+    apart: Option<Here>,
 }
 
 /// Where the time of processes goes that work together.
@@ -75,7 +77,7 @@ impl Processes {
             return Ok(Processes::default());
         }
         let joined = mpi::Joined::new(terminal.clone(), started)?;
-        let processes = Processes { joined: Some(joined) };
+        let processes = Processes { joined: Some(joined), apart: None };
         processes.check_same()?;
         if is_shared(command) { Ok(processes) } else { Err(alone()) }
     }
@@ -128,6 +130,7 @@ impl Processes {
     pub(crate) fn own_device(&self, machine: &Machine) -> Result<Device, Failure> {
         let threads = match (self.ranks(), machine.threads) {
             (Some(_), 0) => self.here().cores(),
+            (None, 0) => self.apart.map_or(0, Here::cores),
             (_, threads) => threads,
         };
         device_of(&Machine { threads, ..*machine }, self.here().number)
@@ -157,7 +160,12 @@ impl Processes {
         if let Some(joined) = &self.joined {
             return joined.here();
         }
-        Here { number: 0, processes: 1 }
+        self.apart.unwrap_or(Here { number: 0, processes: 1 })
+    }
+
+    /// This process for work of its own, with its share of the cores.
+    pub(crate) fn apart(&self) -> Processes {
+        Processes { apart: self.ranks().map(|_| self.here()), ..Processes::default() }
     }
 
     /// Measures from now on where the time goes; answers what was measured since it was last asked.

@@ -116,9 +116,14 @@ impl Link {
     fn despair(&self, mut missing: Vec<usize>) -> ! {
         missing.retain(|rank| *rank != self.rank);
         missing.dedup();
+        // What this process hands out may wait for any of the others.
+        let joint = if missing.is_empty() { " or " } else { ", " };
+        if missing.is_empty() {
+            missing = (0..self.size).filter(|rank| *rank != self.rank).collect();
+        }
         let names: Vec<String> = missing.iter().map(ToString::to_string).collect();
         let seconds = self.patience.as_secs();
-        let text = format!("process {} has waited {seconds} s for process {}", self.rank, names.join(", "));
+        let text = format!("process {} has waited {seconds} s for process {}", self.rank, names.join(joint));
         let failure = Failure::Other(text).then(format!(
             "see what became of it; the same command resumes a run from its last checkpoint, and {PATIENCE}=SECONDS waits \
              longer"

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::Executable;
-use super::options::{Cut, shards};
+use super::options::{CpuOptions, Cut, shards};
 use crate::plan::{Plan, RowStage, Stage};
 use crate::ranks::{Parcel, Ranks, add_up, ends, own_part, part, spare};
 use crate::real::Real;
@@ -58,14 +58,21 @@ impl<T: Real> Executable<T> {
         }
     }
 
+    /// The rows that a process computes of a run with so many, which are the only ones that it looks up in data sets.
+    pub fn rows_of(&self, rank: usize, rows: usize) -> Range<usize> {
+        match &self.shared {
+            None => 0..rows,
+            Some(shared) => {
+                let first = |rank| shared.first_row(rank, rows, &self.options);
+                first(rank)..first(rank + 1)
+            }
+        }
+    }
+
     /// Gets the rows of outputs that other processes computed.
     pub(super) fn gather_rows(&mut self, rows: usize) {
-        let Some(Shared { ranks, sums, .. }) = &self.shared else { return };
-        let (size, shards) = (ranks.size(), shards(rows, &self.options));
-        let first = |rank| match sums {
-            Sums::Ordered => part(rank, size, shards) * rows / shards,
-            Sums::PerProcess => part(rank, size, rows),
-        };
+        let Some(shared) = &self.shared else { return };
+        let (ranks, first) = (&shared.ranks, |rank| shared.first_row(rank, rows, &self.options));
         for (output, values) in self.plan.outputs.iter().zip(&mut self.outputs) {
             if output.shape.is_batch() {
                 let row = output.shape.cols * size_of::<T>();
@@ -77,6 +84,15 @@ impl<T: Real> Executable<T> {
 }
 
 impl<T: Real> Shared<T> {
+    /// The first of so many rows that belongs to a process.
+    fn first_row(&self, rank: usize, rows: usize, options: &CpuOptions) -> usize {
+        let (size, shards) = (self.ranks.size(), shards(rows, options));
+        match self.sums {
+            Sums::Ordered => part(rank, size, shards) * rows / shards,
+            Sums::PerProcess => part(rank, size, rows),
+        }
+    }
+
     /// Gets what other processes summed over their rows; answers how many shards are left to be added.
     pub(super) fn share_sums(
         &mut self,

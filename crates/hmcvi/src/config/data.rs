@@ -29,7 +29,7 @@ impl DataSettings {
             Kind::Binary => (Binarisation::Threshold, PixelScale::P255),
             _ => (self.binarisation, self.pixel_scale),
         };
-        let pixels = table.bytes().map(|_| Seen::Pixels { binarisation, scale });
+        let pixels = table.are_bytes().then_some(Seen::Pixels { binarisation, scale });
         Observation { seen: pixels.unwrap_or(Seen::Values), columns: table.columns() }
     }
 

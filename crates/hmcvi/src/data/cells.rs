@@ -1,13 +1,15 @@
 //! Store the values of a table: as bytes, as numbers, or those that are not zero.
 
+mod held;
+
 use std::borrow::Cow;
 use std::ops::Range;
 
 use hmcvi_graph::{DataSet, SparseRows};
 
 use super::error::DataError;
-use super::read::check_memory;
 use super::sparse::{self, finite};
+use super::spread::Spread;
 
 /// Values of rows that are `columns` long. All are finite, and no zero is negative.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +26,8 @@ enum Store {
     Dense(Vec<f32>),
     /// The values that are not zero.
     Sparse(SparseRows),
+    /// Bytes or numbers of which every process holds some rows.
+    Spread(Spread),
 }
 
 /// The byte of a 1 where bytes are truths: white among black pixels.
@@ -53,15 +57,30 @@ impl Cells {
         Cells { columns, store: Store::Bytes { bytes, truths: true } }
     }
 
-    pub(super) fn dense(file: &str, columns: usize, mut values: Vec<f32>) -> Result<Cells, DataError> {
+    pub(super) fn dense(file: &str, columns: usize, values: Vec<f32>) -> Result<Cells, DataError> {
         if columns == 0 || values.is_empty() || !values.len().is_multiple_of(columns) {
             let expected = format!("a multiple of the number of columns, {columns}, and at least 1");
             return Err(DataError::field(file, "number of values", values.len(), expected));
         }
+        Cells::part(file, 0, columns, values)
+    }
+
+    /// Rows of a file from this one on, perhaps none. Callers have checked that the last row is complete.
+    pub(super) fn part(
+        file: &str,
+        first: usize,
+        columns: usize,
+        mut values: Vec<f32>,
+    ) -> Result<Cells, DataError> {
         for (at, value) in values.iter_mut().enumerate() {
-            *value = finite(file, at / columns, at % columns, *value)?;
+            *value = finite(file, first + at / columns, at % columns, *value)?;
         }
         Ok(Cells { columns, store: Store::Dense(values) })
+    }
+
+    /// Rows of which every process holds some.
+    pub(super) fn spread(spread: Spread) -> Cells {
+        Cells { columns: spread.own().columns, store: Store::Spread(spread) }
     }
 
     /// Compressed sparse rows, in any order within a row. Zeros are left out.
@@ -81,7 +100,13 @@ impl Cells {
             Store::Bytes { bytes, .. } => bytes.len() / self.columns,
             Store::Dense(values) => values.len() / self.columns,
             Store::Sparse(sparse) => sparse.rows(),
+            Store::Spread(spread) => spread.rows(),
         }
+    }
+
+    /// Whether other processes hold some of the rows.
+    pub(super) fn is_spread(&self) -> bool {
+        matches!(self.store, Store::Spread(_))
     }
 
     pub(super) fn is_sparse(&self) -> bool {
@@ -96,15 +121,32 @@ impl Cells {
             Store::Sparse(sparse) => {
                 (sparse.rows() + 1) * size_of::<usize>() + sparse.len() * size_of::<(u32, f32)>()
             }
+            Store::Spread(spread) => spread.memory(),
         }
     }
 
     /// What a byte stands for.
     pub(super) fn byte_value(&self, byte: u8) -> f32 {
-        value(matches!(self.store, Store::Bytes { truths: true, .. }))(byte)
+        match &self.store {
+            Store::Spread(spread) => spread.own().byte_value(byte),
+            Store::Bytes { truths, .. } => value(*truths)(byte),
+            Store::Dense(_) | Store::Sparse(_) => value(false)(byte),
+        }
     }
 
-    /// The values, where a byte holds each.
+    fn are_truths(&self) -> bool {
+        self.byte_value(ONE) == 1.0
+    }
+
+    /// Whether a byte holds each value.
+    pub(super) fn are_bytes(&self) -> bool {
+        match &self.store {
+            Store::Spread(spread) => spread.own().are_bytes(),
+            store => matches!(store, Store::Bytes { .. }),
+        }
+    }
+
+    /// The values, where a byte holds each and all are here.
     pub(super) fn as_bytes(&self) -> Option<&[u8]> {
         match &self.store {
             Store::Bytes { bytes, .. } => Some(bytes),
@@ -112,12 +154,73 @@ impl Cells {
         }
     }
 
+    /// Hands out the rows in order, as bytes, in pieces of some whole rows each, where a byte holds each value.
+    pub(super) fn each_bytes(&self, mut look: impl FnMut(&[u8])) {
+        let Store::Spread(spread) = &self.store else { return self.as_bytes().into_iter().for_each(look) };
+        let mut row = 0;
+        while row < self.rows() {
+            let (block, _) = spread.block(row);
+            block.as_bytes().into_iter().for_each(&mut look);
+            row += block.rows();
+        }
+    }
+
+    /// All rows in this process.
+    pub(super) fn here(&self) -> Cells {
+        match &self.store {
+            Store::Spread(spread) => spread.for_all(0..spread.rows()),
+            _ => self.clone(),
+        }
+    }
+
+    /// The rows of a batch of which every process gets a part, and this one its own; see [`Spread::for_each`].
+    pub(super) fn for_each(&self, rows: &[u32], parts: &[Range<usize>]) -> Option<Cells> {
+        match &self.store {
+            Store::Spread(spread) => Some(spread.for_each(rows, parts)),
+            _ => None,
+        }
+    }
+
+    /// Bytes of memory of a row that is not sparse.
+    pub(super) fn row_bytes(&self) -> usize {
+        self.columns * if self.are_bytes() { 1 } else { size_of::<f32>() }
+    }
+
+    /// Puts a row that is here and not sparse there as it is in memory.
+    pub(super) fn put_row(&self, row: usize, to: &mut [u8]) {
+        let whole = row * self.columns..(row + 1) * self.columns;
+        match &self.store {
+            Store::Bytes { bytes, .. } => to.copy_from_slice(&bytes[whole]),
+            Store::Dense(values) => {
+                let words = to.chunks_exact_mut(size_of::<f32>());
+                words.zip(&values[whole]).for_each(|(to, value)| to.copy_from_slice(&value.to_ne_bytes()));
+            }
+            Store::Sparse(_) | Store::Spread(_) => unreachable!("rows of dense tables are handed out"),
+        }
+    }
+
+    /// Rows that are held as these are, from what [`put_row`](Self::put_row) has put.
+    pub(super) fn like(&self, bytes: Vec<u8>) -> Cells {
+        let store = match &self.store {
+            Store::Bytes { truths, .. } => Store::Bytes { bytes, truths: *truths },
+            _ => {
+                let (words, _) = bytes.as_chunks();
+                Store::Dense(words.iter().map(|word| f32::from_ne_bytes(*word)).collect())
+            }
+        };
+        Cells { columns: self.columns, store }
+    }
+
     /// The values as the engine takes them.
+    ///
+    /// # Panics
+    /// If other processes hold some of the rows.
     pub(super) fn data_set(&self) -> DataSet<'_> {
         match &self.store {
             Store::Bytes { bytes, .. } => DataSet::Bytes(bytes),
             Store::Dense(values) => DataSet::Values(values),
             Store::Sparse(sparse) => DataSet::Sparse(sparse),
+            Store::Spread(_) => panic!("rows that processes share are brought batch by batch"),
         }
     }
 
@@ -125,14 +228,16 @@ impl Cells {
     pub(super) fn non_zeros(&self, row: usize) -> impl Iterator<Item = (usize, f32)> + '_ {
         let whole = row * self.columns..(row + 1) * self.columns;
         let (mut bytes, mut dense, mut sparse) = (&[][..], &[][..], (&[][..], &[][..]));
-        let mut truths = false;
+        let (mut truths, mut brought) = (false, Vec::new());
         match &self.store {
             Store::Bytes { bytes: all, truths: held } => (bytes, truths) = (&all[whole], *held),
             Store::Dense(all) => dense = &all[whole],
             Store::Sparse(all) => sparse = all.row(row),
+            Store::Spread(_) => brought = self.read(row..row + 1).into_owned(),
         }
         let bytes = bytes.iter().copied().map(value(truths));
-        let all = bytes.chain(dense.iter().copied()).enumerate().filter(|(_, value)| *value != 0.0);
+        let all = bytes.chain(dense.iter().copied()).chain(brought);
+        let all = all.enumerate().filter(|(_, value)| *value != 0.0);
         all.chain(sparse.0.iter().map(|&column| column as usize).zip(sparse.1.iter().copied()))
     }
 
@@ -148,6 +253,10 @@ impl Cells {
             Store::Sparse(_) => {
                 out.fill(0.0);
                 self.non_zeros(row).for_each(|(column, value)| out[column] = value);
+            }
+            Store::Spread(spread) => {
+                let (block, place) = spread.block(row);
+                block.write(place, out);
             }
         }
     }
@@ -179,6 +288,7 @@ impl Cells {
             Store::Sparse(sparse) => {
                 Store::Sparse(sparse.pick(&order.map(|row| row as u32).collect::<Vec<_>>()))
             }
+            Store::Spread(spread) => Store::Spread(spread.select(order)),
         };
         Cells { columns, store }
     }
@@ -197,54 +307,11 @@ impl Cells {
                 values.shrink_to_fit();
                 (Store::Dense(values), Store::Dense(rest))
             }
-            Store::Sparse(_) => {
+            Store::Sparse(_) | Store::Spread(_) => {
                 let (all, rows) = (&self, self.rows());
                 return (all.select(0..first), all.select(first..rows));
             }
         };
         (Cells { columns, store: first }, Cells { columns, store: rest })
-    }
-
-    /// The same values as numbers; sparse ones stay so.
-    pub(super) fn into_values(self, file: &str) -> Result<Cells, DataError> {
-        if self.as_bytes().is_none() {
-            return Ok(self);
-        }
-        check_memory(file, (self.rows() * self.columns) as u64, size_of::<f32>() as u64)?;
-        let store = Store::Dense(self.read(0..self.rows()).into_owned());
-        Ok(Cells { store, ..self })
-    }
-
-    /// The same values as bytes, none of which is a truth. Callers have checked that they are integers from 0 to 255.
-    pub(super) fn into_bytes(self, file: &str) -> Result<Cells, DataError> {
-        self.held_as_bytes(file, false, |value| value as u8)
-    }
-
-    /// Truths: whether a value is not zero.
-    pub(super) fn into_truths(self, file: &str) -> Result<Cells, DataError> {
-        self.held_as_bytes(file, true, |value| if value == 0.0 { 0 } else { ONE })
-    }
-
-    fn held_as_bytes(self, file: &str, truths: bool, byte: impl Fn(f32) -> u8) -> Result<Cells, DataError> {
-        let columns = self.columns;
-        let bytes = match self.store {
-            // Black and white are the same bytes as pixels and as truths.
-            Store::Bytes { bytes, truths: true } => bytes,
-            Store::Bytes { mut bytes, .. } => {
-                bytes.iter_mut().for_each(|held| *held = byte(f32::from(*held)));
-                bytes
-            }
-            Store::Dense(values) => values.into_iter().map(byte).collect(),
-            Store::Sparse(sparse) => {
-                check_memory(file, (sparse.rows() * columns) as u64, 1)?;
-                let mut bytes = vec![0; sparse.rows() * columns];
-                for (row, out) in bytes.chunks_mut(columns).enumerate() {
-                    let (places, values) = sparse.row(row);
-                    places.iter().zip(values).for_each(|(&at, &value)| out[at as usize] = byte(value));
-                }
-                bytes
-            }
-        };
-        Ok(Cells { columns, store: Store::Bytes { bytes, truths } })
     }
 }

@@ -119,6 +119,20 @@ pub enum DataError {
         /// What to do.
         next: String,
     },
+    /// A file of which processes read a part each, and not the same one.
+    #[error(
+        "{file}: process {rank} reads other {what} there than process {other}; all processes need the same file"
+    )]
+    Disagree {
+        /// The file.
+        file: String,
+        /// What differs.
+        what: &'static str,
+        /// A process.
+        rank: usize,
+        /// Another one.
+        other: usize,
+    },
     /// A file with other content than the one known by its name.
     #[error("{file}: SHA-256 of the content is {found}, expected {expected}; {next}")]
     Hash {

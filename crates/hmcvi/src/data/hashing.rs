@@ -36,9 +36,9 @@ impl Table {
         self.labels().into_iter().for_each(|labels| labels.feed(hasher));
     }
 
-    fn feed_bytes(&self, bytes: &[u8], hasher: &mut Hasher) {
+    fn feed_bytes(&self, hasher: &mut Hasher) {
         hasher.number(self.len());
-        hasher.update(bytes);
+        self.cells.each_bytes(|bytes| hasher.update(bytes));
         match (self.labels(), self.labels().and_then(Labels::bytes)) {
             (None, _) => hasher.number(0),
             (Some(_), Some(labels)) => {
@@ -56,16 +56,13 @@ impl Table {
 /// The hash of three splits that [`Dataset::sha256`](super::Dataset::sha256) describes.
 pub(super) fn of_splits(splits: [&Table; 3]) -> String {
     let mut hasher = Hasher::default();
-    match splits.map(Table::bytes) {
-        [Some(train), Some(validation), Some(test)] => {
-            let (height, width) = splits[0].shape().unwrap_or((1, splits[0].columns()));
-            hasher.number(height);
-            hasher.number(width);
-            for (table, bytes) in splits.into_iter().zip([train, validation, test]) {
-                table.feed_bytes(bytes, &mut hasher);
-            }
-        }
-        _ => splits.into_iter().for_each(|table| table.feed(&mut hasher)),
+    if splits.iter().all(|table| table.are_bytes()) {
+        let (height, width) = splits[0].shape().unwrap_or((1, splits[0].columns()));
+        hasher.number(height);
+        hasher.number(width);
+        splits.into_iter().for_each(|table| table.feed_bytes(&mut hasher));
+    } else {
+        splits.into_iter().for_each(|table| table.feed(&mut hasher));
     }
     hasher.finish()
 }

@@ -31,19 +31,32 @@ impl Table {
         bytes: Vec<u8>,
         labels: Option<Labels>,
     ) -> Result<Table, DataError> {
-        let pixels = match height.checked_mul(width) {
-            Some(pixels) if pixels > 0 => pixels,
-            _ => {
-                let found = format!("{height} x {width}");
-                return Err(DataError::field(file, "size of an image", found, "at least 1 x 1 pixels"));
-            }
-        };
+        let pixels = Table::pixels(file, (height, width))?;
         if !bytes.len().is_multiple_of(pixels) {
             let expected = format!("a multiple of {height} x {width}");
             return Err(DataError::field(file, "number of bytes", bytes.len(), expected));
         }
-        let table = Table::raw(Cells::bytes(pixels, bytes), Stored::Byte);
-        Table { shape: Some((height, width)), ..table }.labelled(file, labels)
+        Table::of_pixels(file, (height, width), Cells::bytes(pixels, bytes), labels)
+    }
+
+    fn pixels(file: &str, (height, width): (usize, usize)) -> Result<usize, DataError> {
+        match height.checked_mul(width) {
+            Some(pixels) if pixels > 0 => Ok(pixels),
+            _ => {
+                let found = format!("{height} x {width}");
+                Err(DataError::field(file, "size of an image", found, "at least 1 x 1 pixels"))
+            }
+        }
+    }
+
+    /// The same of pixels that are in cells already.
+    pub(super) fn of_pixels(
+        file: &str,
+        shape: (usize, usize),
+        cells: Cells,
+        labels: Option<Labels>,
+    ) -> Result<Table, DataError> {
+        Table { shape: Some(shape), ..Table::raw(cells, Stored::Byte) }.labelled(file, labels)
     }
 
     /// The same of images whose height and width are not known: they are square, or have no shape.
@@ -53,16 +66,20 @@ impl Table {
         bytes: Vec<u8>,
         labels: Option<Labels>,
     ) -> Result<Table, DataError> {
-        let table = Table::images_of(file, (1, pixels), bytes, labels)?;
-        let flat = Table { shape: None, ..table };
-        Ok(Table { shape: flat.image_shape(), ..flat })
+        Ok(Table::images_of(file, (1, pixels), bytes, labels)?.flat())
+    }
+
+    /// Rows of bytes as images whose height and width are not known.
+    pub(super) fn flat(self) -> Table {
+        let flat = Table { shape: None, ..self };
+        Table { shape: flat.image_shape(), ..flat }
     }
 
     /// The shape that images have whose file does not tell: bytes without names are taken for square images.
     pub(super) fn image_shape(&self) -> Option<(usize, usize)> {
         let side = self.columns().isqrt();
         let square = self.names.is_none() && side > 1 && side * side == self.columns();
-        let bytes = matches!(self.stored(), Stored::Byte | Stored::Bool) && self.bytes().is_some();
+        let bytes = matches!(self.stored(), Stored::Byte | Stored::Bool) && self.are_bytes();
         self.shape.or((square && bytes).then_some((side, side)))
     }
 
@@ -74,8 +91,8 @@ impl Table {
     /// How often each byte occurs, where the values are held so.
     pub(super) fn byte_counts(&self) -> Option<[u64; 256]> {
         let mut counts = [0; 256];
-        self.bytes()?.iter().for_each(|&byte| counts[usize::from(byte)] += 1);
-        Some(counts)
+        self.cells.each_bytes(|bytes| bytes.iter().for_each(|&byte| counts[usize::from(byte)] += 1));
+        self.are_bytes().then_some(counts)
     }
 
     /// The bytes of the rows in `range`, if all of them exist and are held so.

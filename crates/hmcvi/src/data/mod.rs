@@ -55,6 +55,7 @@ mod source;
 mod sparse;
 mod split;
 mod splitting;
+mod spread;
 mod summary;
 mod table;
 mod taking;
@@ -74,9 +75,10 @@ pub use read::{
     read_png_bytes, read_png_folder, verify_mnist, write_idx, write_npy, write_npy_to,
 };
 pub use remark::{About, Remark, Severity};
-pub use source::{Reading, Source, open, open_as};
+pub use source::{Reading, Source, open, open_among, open_as};
 pub use split::{Dataset, Split};
 pub(crate) use splitting::permutation;
 pub use splitting::{SPLIT_SEED, Splitting};
 pub use summary::Summary;
+pub(crate) use table::Share;
 pub use table::Table;

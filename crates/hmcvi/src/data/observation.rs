@@ -78,24 +78,33 @@ impl Observation {
 
     /// Draws all rows once and for all. Where nothing is drawn, the table's own values are shared.
     pub fn draw(&self, table: &Table, seed: u64, draw: usize) -> Drawn {
-        let cells = match (self.seen, table.bytes()) {
-            (Seen::Pixels { binarisation, scale }, Some(bytes)) if binarisation != Binarisation::None => {
+        let cells = match self.seen {
+            Seen::Pixels { binarisation, scale }
+                if binarisation != Binarisation::None && table.are_bytes() =>
+            {
                 let pixel = |byte, uniform| binarisation.pixel(scale, byte, uniform) as u8;
-                Arc::new(Cells::bytes(self.columns, self.draw_bytes(bytes, (seed, draw), pixel)))
+                Arc::new(Cells::bytes(self.columns, self.draw_bytes(table, (seed, draw), pixel)))
             }
             _ => table.cells.clone(),
         };
         Drawn { of: *self, cells }
     }
 
-    fn draw_bytes(&self, bytes: &[u8], (seed, draw): (u64, usize), pixel: impl Fn(u8, f32) -> u8) -> Vec<u8> {
+    fn draw_bytes(
+        &self,
+        table: &Table,
+        (seed, draw): (u64, usize),
+        pixel: impl Fn(u8, f32) -> u8,
+    ) -> Vec<u8> {
         let mut uniform = vec![0f32; self.columns];
-        let mut drawn = Vec::with_capacity(bytes.len());
-        for (row, pixels) in bytes.chunks(self.columns).enumerate() {
-            let key = Key { seed, stream: STREAM_PIXELS, step: draw as u64, row: row as u32 };
-            random::uniform(key, &mut uniform);
-            drawn.extend(pixels.iter().zip(&uniform).map(|(&byte, &uniform)| pixel(byte, uniform)));
-        }
+        let mut drawn = Vec::with_capacity(table.len() * self.columns);
+        table.cells.each_bytes(|bytes| {
+            for pixels in bytes.chunks(self.columns) {
+                let row = (drawn.len() / self.columns) as u32;
+                random::uniform(Key { seed, stream: STREAM_PIXELS, step: draw as u64, row }, &mut uniform);
+                drawn.extend(pixels.iter().zip(&uniform).map(|(&byte, &uniform)| pixel(byte, uniform)));
+            }
+        });
         drawn
     }
 }

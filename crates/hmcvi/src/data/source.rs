@@ -4,14 +4,16 @@ use std::convert::Infallible;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
 
+use hmcvi_graph::Ranks;
 use serde::{Deserialize, Serialize};
 
 use super::error::{DataError, name};
 use super::kind::Kind;
 use super::read::{
-    CsvColumns, Format, KnownSet, MNIST_FILES, Read, folder_name, has_idx, has_npy, is_mnist, list_png,
-    load_idx_folder, read_file, read_images, read_npy_folder,
+    CsvColumns, Format, KnownSet, MNIST_FILES, Read, Readers, folder_name, has_idx, has_npy, is_mnist,
+    list_png, load_idx_folder_among, read_file, read_images, read_npy_folder,
 };
 use super::split::Dataset;
 use super::splitting::Splitting;
@@ -108,17 +110,36 @@ pub fn open(source: &Source) -> Result<Dataset, DataError> {
 /// If nothing usable is there (the message lists what was looked for), a file cannot be read, its values are not of the
 /// kind they are to be taken for, or it does not have what `reading` asks for.
 pub fn open_as(source: &Source, reading: &Reading) -> Result<Dataset, DataError> {
+    open_with(source, reading, None)
+}
+
+/// Opens a data set as [`open_as`] does, in several processes, all of which call this. Each reads and holds a part of
+/// the training and the test rows where their format allows it: `.npy` files, `.npz` files and folders of IDX files that
+/// are not compressed, other than the known files of MNIST. Validation rows and labels are held by all.
+///
+/// Whoever looks at such rows gets them from the processes that hold them. All processes therefore have to look at the
+/// same rows in the same order. [`Table::is_spread`](super::Table::is_spread) says whether that is so.
+///
+/// # Errors
+/// As [`open_as`], and [`DataError::Disagree`] if processes find other values in a file.
+pub fn open_among(source: &Source, reading: &Reading, ranks: &Arc<dyn Ranks>) -> Result<Dataset, DataError> {
+    Ok(open_with(source, reading, Some(ranks))?.with_validation_here())
+}
+
+fn open_with(source: &Source, reading: &Reading, readers: Readers<'_>) -> Result<Dataset, DataError> {
     let format = match source {
         Source::File(path) => Some(Format::of_name(path).ok_or_else(|| other_file(path))?),
         _ => None,
     };
     check(source, reading, format)?;
     match (source, format) {
-        (Source::File(path), Some(format)) => assemble(path, read_file(path, format, reading)?, reading.kind),
-        (Source::Folder(path), _) => open_folder(path, reading),
+        (Source::File(path), Some(format)) => {
+            assemble(path, read_file(path, format, reading, readers)?, reading.kind)
+        }
+        (Source::Folder(path), _) => open_folder(path, reading, readers),
         (Source::IdxFolder(path), _) => {
             check_folder(path)?;
-            load_idx_folder(path)?.taken_as(reading.kind)
+            load_idx_folder_among(path, readers)?.taken_as(reading.kind)
         }
         _ => Dataset::embedded()?.taken_as(reading.kind),
     }
@@ -144,15 +165,15 @@ fn assemble(path: &Path, read: Read, kind: Option<Kind>) -> Result<Dataset, Data
     Ok(Dataset::of_kind(stem(path), name(path), splitting, parts, kind)?.with_remark(remark))
 }
 
-fn open_folder(path: &Path, reading: &Reading) -> Result<Dataset, DataError> {
+fn open_folder(path: &Path, reading: &Reading, readers: Readers<'_>) -> Result<Dataset, DataError> {
     let (kind, splitting) = (reading.kind, reading.splitting);
     check_folder(path)?;
     if is_mnist(path) {
         KnownSet::in_folder(path).load(path)?.taken_as(kind)
     } else if has_npy(path, Splitting::Earlier) || !has_idx(path) && has_npy(path, splitting) {
-        assemble(path, read_npy_folder(path, splitting)?, kind)
+        assemble(path, read_npy_folder(path, splitting, readers)?, kind)
     } else if has_idx(path) {
-        load_idx_folder(path)?.taken_as(kind)
+        load_idx_folder_among(path, readers)?.taken_as(kind)
     } else if !list_png(path)?.is_empty() {
         let (table, remark) = read_images(path)?;
         assemble(path, Read { parts: (table, None, None), splitting, remark }, kind)

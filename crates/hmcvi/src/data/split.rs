@@ -84,7 +84,7 @@ impl Dataset {
         }
         let sha256 = hashing::of_splits([&train, &validation, &test]);
         let (name, why, remarks) = (name.into(), None, Vec::new());
-        let held = |table: &Table| (table.kind(), table.bytes().is_some());
+        let held = |table: &Table| (table.kind(), table.are_bytes());
         let alike = held(&train) == held(&validation) && held(&train) == held(&test);
         let dataset = Dataset { name, source, sha256, why, remarks, train, validation, test };
         if alike { Ok(dataset) } else { dataset.taken_as(None) }
@@ -161,6 +161,11 @@ impl Dataset {
     ) -> Result<Dataset, DataError> {
         let (train, validation, test) = (change(self.train)?, change(self.validation)?, change(self.test)?);
         Ok(Dataset { train, validation, test, ..self }.rehashed())
+    }
+
+    /// The same with all validation rows in this process.
+    pub(super) fn with_validation_here(self) -> Dataset {
+        Dataset { validation: self.validation.here(), ..self }
     }
 
     fn rehashed(self) -> Self {

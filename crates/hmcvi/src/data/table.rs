@@ -30,6 +30,16 @@ pub struct Table {
     pub(super) rows_in_file: Option<Vec<u32>>,
 }
 
+/// Rows of a batch that this process computes.
+pub(crate) struct Share(Cells);
+
+impl Share {
+    /// They, as [`Table::data_set`] has all.
+    pub(crate) fn data_set(&self) -> (&'static str, DataSet<'_>) {
+        (DATA, self.0.data_set())
+    }
+}
+
 impl Table {
     /// A dense table of `values`, row after row. Its kind follows from the values; see [`Table::taken_as`].
     ///
@@ -54,7 +64,7 @@ impl Table {
 
     /// A table whose kind is still to be chosen.
     pub(super) fn raw(cells: Cells, stored: Stored) -> Table {
-        let kind = if cells.as_bytes().is_some() { Kind::Byte } else { Kind::Real };
+        let kind = if cells.are_bytes() { Kind::Byte } else { Kind::Real };
         let (names, shape, groups, labels, rows_in_file) = (None, None, None, None, None);
         Table { cells: Arc::new(cells), names, kind, stored, shape, groups, labels, rows_in_file }
     }
@@ -158,13 +168,29 @@ impl Table {
         self.cells.is_sparse()
     }
 
-    /// Bytes of memory that the values take.
+    /// Whether other processes hold some of the rows; see [`open_among`](super::open_among).
+    pub fn is_spread(&self) -> bool {
+        self.cells.is_spread()
+    }
+
+    /// The same table with all rows in this process.
+    #[must_use]
+    pub fn here(&self) -> Table {
+        let cells = if self.is_spread() { Arc::new(self.cells.here()) } else { self.cells.clone() };
+        Table { cells, ..self.clone() }
+    }
+
+    /// Bytes of memory that the values take in this process.
     pub fn memory(&self) -> usize {
         self.cells.memory()
     }
 
-    /// All values, one row after the other, where a byte holds each: intensities, or 0 and 255 for the 0 and 1 of
-    /// binary data.
+    /// Whether a byte holds each value: an intensity, or 0 and 255 for the 0 and 1 of binary data.
+    pub fn are_bytes(&self) -> bool {
+        self.cells.are_bytes()
+    }
+
+    /// All values, one row after the other, where a byte holds each and this process has all rows.
     pub fn bytes(&self) -> Option<&[u8]> {
         self.cells.as_bytes()
     }
@@ -186,8 +212,17 @@ impl Table {
     }
 
     /// All rows for programs that use [`Observation::anew`](super::Observation::anew), without a copy.
+    ///
+    /// # Panics
+    /// If other processes hold some of them.
     pub fn data_set(&self) -> (&'static str, DataSet<'_>) {
         (DATA, self.cells.data_set())
+    }
+
+    /// The same for a batch of which every process computes a part, where the rows are spread over processes: the own rows
+    /// come from those that hold them.
+    pub(crate) fn share_of_batch(&self, rows: &[u32], parts: &[Range<usize>]) -> Option<Share> {
+        self.cells.for_each(rows, parts).map(Share)
     }
 
     /// The values of a row that are not zero, with their columns in ascending order.

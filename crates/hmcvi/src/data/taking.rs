@@ -77,7 +77,7 @@ impl Table {
 
 /// Refuses values that are not of a kind.
 fn check(source: &str, tables: &[&Table], kind: Kind, seen: &Overview) -> Result<(), DataError> {
-    let bytes = tables.iter().all(|table| table.stored() == Stored::Byte && table.bytes().is_some());
+    let bytes = tables.iter().all(|table| table.stored() == Stored::Byte && table.are_bytes());
     if bytes && (kind == Kind::Byte || kind == Kind::Binary && seen.is_black_and_white()) {
         return Ok(());
     }

@@ -95,6 +95,15 @@ impl<T: Real> Prepared<T> {
         }
     }
 
+    /// The rows that a process computes of a run with so many, where all data is not with it anyway.
+    pub(crate) fn rows_of(&self, rank: usize, rows: usize) -> std::ops::Range<usize> {
+        match &self.place {
+            Place::Cpu(executable) => executable.rows_of(rank, rows),
+            #[cfg(feature = "cuda")]
+            Place::Cuda(_) => 0..rows,
+        }
+    }
+
     /// Most rows of a run.
     pub(crate) fn rows(&self) -> usize {
         match &self.place {

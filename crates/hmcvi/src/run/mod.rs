@@ -28,5 +28,5 @@ pub use failure::{failure, forget_failure, note_failure};
 pub use fit_directory::FitDirectory;
 pub use journal::Journal;
 pub use lock::Lock;
-pub use open::open_data;
+pub use open::{open_data, open_data_to_train};
 pub use session::{Begin, Outcome, SessionError, Watch, resume, start};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hmcvi_graph::{DataSet, Program, Store};
 
 use super::trainer::TrainError;
-use crate::data::{Dataset, Drawn};
+use crate::data::{Dataset, Drawn, Share};
 use crate::device::{Batch, Data, Device, HasRows, Index, Prepared, Results, State, Turn};
 
 /// What a training is made of, wherever it runs.
@@ -33,6 +33,12 @@ impl HasRows for Training {
     }
 }
 
+impl HasRows for Share {
+    fn rows(&self) -> (&'static str, DataSet<'_>) {
+        self.data_set()
+    }
+}
+
 impl HasRows for Drawn {
     fn rows(&self) -> (&'static str, DataSet<'_>) {
         self.data_set()
@@ -46,6 +52,32 @@ pub(super) enum Which {
     Evaluation,
 }
 
+/// The training rows, and the order in which they come.
+enum Rows {
+    Here {
+        data: Data,
+        order: Index,
+    },
+    /// Other processes hold some of them.
+    Spread {
+        data: Arc<Dataset>,
+        order: Vec<u32>,
+        processes: usize,
+    },
+}
+
+impl Rows {
+    fn new(device: &Device, data: Arc<Dataset>) -> Result<Self, TrainError> {
+        match device.ranks().filter(|_| data.train().is_spread()) {
+            Some(ranks) => Ok(Rows::Spread { data, order: Vec::new(), processes: ranks.size() }),
+            None => {
+                let order = Index::new(device, Vec::new())?;
+                Ok(Rows::Here { data: Data::new(device, Arc::new(Training(data)))?, order })
+            }
+        }
+    }
+}
+
 /// A training on a device.
 pub(super) struct Backend {
     device: Device,
@@ -55,10 +87,9 @@ pub(super) struct Backend {
     state: State,
     /// The state that was remembered last; at first, the one it began with.
     kept: State,
-    data: Data,
+    rows: Rows,
     validation: Vec<Data>,
-    /// The order in which rows come, and all validation rows.
-    order: Index,
+    /// All validation rows.
     all: Index,
     seed: u64,
     validation_seed: u64,
@@ -77,8 +108,7 @@ impl Backend {
             state: State::new(device, store)?,
             kept: State::new(device, store)?,
             validation: validation.collect::<Result<_, _>>()?,
-            data: Data::new(device, Arc::new(Training(parts.data)))?,
-            order: Index::new(device, Vec::new())?,
+            rows: Rows::new(device, parts.data)?,
             all: Index::new(device, all)?,
             seed: parts.seed,
             validation_seed: parts.validation_seed,
@@ -102,20 +132,38 @@ impl Backend {
 
     /// Sets the order in which rows come.
     pub(super) fn begin_epoch(&mut self, order: Vec<u32>) -> Result<(), TrainError> {
-        self.order = Index::new(&self.device, order)?;
+        match &mut self.rows {
+            Rows::Here { order: known, .. } => *known = Index::new(&self.device, order)?,
+            Rows::Spread { order: known, .. } => *known = order,
+        }
         Ok(())
     }
 
     /// Queues an update with the rows of this part of the order.
     pub(super) fn update(&mut self, part: Range<usize>, rate: f64, step: u64) -> Result<(), TrainError> {
-        let batch = Batch {
-            inputs: &[("learning_rate", &[rate as f32])],
-            data: Some((&self.data, &self.order, part)),
-            seed: self.seed,
-            step,
-            row_offset: 0,
+        let inputs: &[(&str, &[f32])] = &[("learning_rate", &[rate as f32])];
+        let share;
+        let data = match &self.rows {
+            Rows::Here { data, order } => (data, order, part),
+            Rows::Spread { data, order, processes } => {
+                share = self.share(data, &order[part.clone()], *processes)?;
+                (&share.0, &share.1, 0..part.len())
+            }
         };
+        let batch = Batch { inputs, data: Some(data), seed: self.seed, step, row_offset: 0 };
         Ok(self.training.run(&mut self.state, &batch)?)
+    }
+
+    /// The rows of a batch that this process computes, and where each of the batch is among them; the others, which it
+    /// does not look at, are anywhere.
+    fn share(&self, data: &Dataset, rows: &[u32], processes: usize) -> Result<(Data, Index), TrainError> {
+        let parts: Vec<_> = (0..processes).map(|rank| self.training.rows_of(rank, rows.len())).collect();
+        let own = self.device.ranks().map_or(0..rows.len(), |ranks| parts[ranks.rank()].clone());
+        let share = data.train().share_of_batch(rows, &parts);
+        let share = share.unwrap_or_else(|| unreachable!("the rows are spread"));
+        let place = |row: usize| if own.contains(&row) { (row - own.start) as u32 } else { 0 };
+        let index = Index::new(&self.device, (0..rows.len()).map(place).collect())?;
+        Ok((Data::new(&self.device, Arc::new(share))?, index))
     }
 
     /// Queues a look at these validation rows of a draw.

@@ -209,10 +209,12 @@ fn begin_family(
     store: &mut Store<f32>,
 ) -> Result<Begun, TrainError> {
     let Some(program) = objective.first_look_program()? else { return Ok(Vec::new()) };
-    let rows = training.data.train();
-    let order = shuffled(rows.len(), training.seed, u64::from(u32::MAX));
+    let mut order = shuffled(training.data.train().len(), training.seed, u64::from(u32::MAX));
+    order.truncate(LOOKS * EVALUATION_ROWS);
+    let rows = training.data.train().pick(&order).here();
+    let places: Vec<u32> = (0..rows.len() as u32).collect();
     let data = [rows.data_set()];
-    let indices: Vec<_> = order.chunks(EVALUATION_ROWS).take(LOOKS).map(|rows| [batch(rows)]).collect();
+    let indices: Vec<_> = places.chunks(EVALUATION_ROWS).map(|rows| [batch(rows)]).collect();
     let run = |b: usize| {
         Run {
             rows: indices[b][0].1.len(),

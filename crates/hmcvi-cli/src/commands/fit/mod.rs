@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Args, ValueEnum};
 use hmcvi::config::{ConfigError, CovarianceKind, FitSpec, Resample};
-use hmcvi::run::FitDirectory;
+use hmcvi::run::{DirectoryError, FitDirectory};
 use hmcvi_fit::{Subject, open, stem};
 use hmcvi_record::{FitMethod, FitRecord};
 use hmcvi_report::{Trust, fit_text, quoted, trust};
@@ -123,9 +123,18 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
     conclude(context, &out, &record)
 }
 
-/// Makes a fit, and keeps it; one that is there is replaced with `force` only.
-pub(crate) fn make(context: &Context, spec: &FitSpec, out: &Path, force: bool) -> Result<FitRecord, Failure> {
-    keep(context, spec, &open(spec)?.subject, out, force)
+/// Makes a fit in this process, and keeps it; one that is there is replaced with `force` only. Answers whether it did:
+/// another process may be at it.
+pub(crate) fn make(context: &Context, spec: &FitSpec, out: &Path, force: bool) -> Result<bool, Failure> {
+    let subject = open(spec)?.subject;
+    let bound = subject.bound.on(&context.processes.own_device(&Machine::cpu(0))?);
+    match FitDirectory::create(out, spec, force) {
+        Err(DirectoryError::Locked { .. }) => Ok(false),
+        created => {
+            let (directory, _lock) = created?;
+            fill(context, spec, &Subject { bound, ..subject }, directory).map(|_| true)
+        }
+    }
 }
 
 fn keep(
@@ -140,6 +149,15 @@ fn keep(
         return Ok(outcome.record(spec, subject, std::env::args().collect(), begun()));
     }
     let (directory, _lock) = FitDirectory::create(out, spec, force)?;
+    fill(context, spec, subject, directory)
+}
+
+fn fill(
+    context: &Context,
+    spec: &FitSpec,
+    subject: &Subject,
+    directory: FitDirectory,
+) -> Result<FitRecord, Failure> {
     let found = infer::infer(context, spec, subject).and_then(|outcome| {
         let record = outcome.record(spec, subject, std::env::args().collect(), begun());
         outcome.write(&directory, spec, &record)?;

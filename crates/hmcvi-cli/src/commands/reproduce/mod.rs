@@ -113,7 +113,7 @@ fn table1(context: &Context, arguments: &Arguments) -> Result<(), Failure> {
         let device = context.processes.own_device(&arguments.machine)?;
         std::fs::create_dir_all(&arguments.out)
             .map_err(|e| Failure::Other(format!("cannot create {}: {e}", arguments.out.display())))?;
-        let data = source::open_to_train(context, &mut rows[0].spec)?;
+        let data = source::open_to_train(context, &mut rows[0].spec, &device)?;
         rows.iter_mut().for_each(|row| row.spec.data = row.spec.data.for_data(&data));
         if data.name() != "mnist" {
             context.terminal.notice("the paper's numbers are for all of MNIST, not for this data");

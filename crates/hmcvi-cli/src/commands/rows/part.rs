@@ -47,7 +47,16 @@ impl Share {
         part: Option<Part>,
         specs: &[&RunSpec],
     ) -> Result<Self, Failure> {
-        let costs: Vec<f64> = specs.iter().map(|spec| cost_of(spec) * spec.train.epochs as f64).collect();
+        let costs = specs.iter().map(|spec| cost_of(spec) * spec.train.epochs as f64).collect();
+        Share::of(processes, part, costs)
+    }
+
+    /// The same of so many rows of which nobody knows how long they take.
+    pub(crate) fn equal(processes: &Processes, part: Option<Part>, rows: usize) -> Result<Self, Failure> {
+        Share::of(processes, part, vec![1.0; rows])
+    }
+
+    fn of(processes: &Processes, part: Option<Part>, costs: Vec<f64>) -> Result<Self, Failure> {
         let ranks = processes.ranks();
         if ranks.is_some() && part.is_some() {
             let text = "`--part` is given, but several processes were started together and share the rows by themselves";
@@ -58,7 +67,7 @@ impl Share {
         let among = ranks.as_ref().map(|ranks| Part { number: ranks.rank() + 1, of: ranks.size() });
         let own = match part.or(among) {
             Some(part) => part.of(&costs),
-            None => (0..specs.len()).collect(),
+            None => (0..costs.len()).collect(),
         };
         Ok(Share { own, helps: ranks.is_some() })
     }

@@ -185,7 +185,7 @@ fn prepare(
 ) -> Result<(Device, Vec<Arc<Dataset>>), Failure> {
     rows.iter().try_for_each(|row| row.check_place())?;
     let device = context.processes.own_device(&arguments.machine)?;
-    let data = open_data(context, rows)?;
+    let data = open_data(context, rows, &device)?;
     if !arguments.force {
         rows.iter().try_for_each(SweepRow::check_settings)?;
     }
@@ -199,7 +199,11 @@ fn prepare(
 }
 
 /// The data of every row; rows with the same settings of it share it.
-fn open_data(context: &Context, rows: &mut [SweepRow]) -> Result<Vec<Arc<Dataset>>, Failure> {
+fn open_data(
+    context: &Context,
+    rows: &mut [SweepRow],
+    device: &Device,
+) -> Result<Vec<Arc<Dataset>>, Failure> {
     let mut known: BTreeMap<String, Arc<Dataset>> = BTreeMap::new();
     let mut all = Vec::new();
     for row in rows {
@@ -209,7 +213,9 @@ fn open_data(context: &Context, rows: &mut [SweepRow]) -> Result<Vec<Arc<Dataset
                 row.spec = row.spec.for_data(data)?;
                 data.clone()
             }
-            None => source::open_to_train(context, &mut row.spec).map_err(|e| e.about(&row.case.title))?,
+            None => {
+                source::open_to_train(context, &mut row.spec, device).map_err(|e| e.about(&row.case.title))?
+            }
         };
         known.insert(key, data.clone());
         all.push(data);

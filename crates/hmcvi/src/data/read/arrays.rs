@@ -18,6 +18,8 @@ pub(super) trait Arrays {
     fn names(&self) -> Result<Vec<String>, DataError>;
     /// Reads the array called `array`, if there is one.
     fn find(&mut self, array: &str) -> Result<Option<NumberArray>, DataError>;
+    /// The same of rows, of which several processes may share the reading.
+    fn find_rows(&mut self, array: &str) -> Result<Option<NumberArray>, DataError>;
 }
 
 /// The names that the images and the labels of a split go by, without regard to case; the first found is taken.
@@ -111,16 +113,15 @@ impl<A: Arrays> Search<'_, A> {
         let fits = |labels: &&&str| (**labels == "y") == whole;
         let labels: Vec<&str> = names.labels.iter().filter(fits).copied().collect();
         let labels = match self.name(&labels) {
-            Some(labels) => self.take(&labels)?.map(|found| (found, self.arrays.file(&labels))),
+            Some(labels) => {
+                self.unused.retain(|name| *name != labels);
+                self.arrays.find(&labels)?.map(|found| (found, self.arrays.file(&labels)))
+            }
             None => None,
         };
-        let Some(rows) = self.take(&name)? else { return Ok(None) };
+        self.unused.retain(|other| *other != name);
+        let Some(rows) = self.arrays.find_rows(&name)? else { return Ok(None) };
         rows.into_rows(&self.arrays.file(&name), labels).map(Some)
-    }
-
-    fn take(&mut self, array: &str) -> Result<Option<NumberArray>, DataError> {
-        self.unused.retain(|name| name != array);
-        self.arrays.find(array)
     }
 
     fn missing(&self) -> DataError {

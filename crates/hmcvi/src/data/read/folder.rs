@@ -4,9 +4,10 @@ use std::path::Path;
 
 use super::arrays::{self, Arrays, Read};
 use super::file;
-use super::idx::read_idx;
+use super::idx::{read_idx, read_images};
 use super::mnist::idx_names;
 use super::npy::NumberArray;
+use super::part::Readers;
 use super::stream::Stream;
 use crate::data::error::{DataError, name};
 use crate::data::split::{Dataset, Split};
@@ -35,20 +36,25 @@ fn idx_candidates(split: Split, kind: &str) -> Vec<String> {
 /// # Errors
 /// If the training images are missing, or a file cannot be read or does not fit the others.
 pub fn load_idx_folder(folder: &Path) -> Result<Dataset, DataError> {
-    let Some(train) = idx_images(folder, Split::Train)? else {
+    load_idx_folder_among(folder, None)
+}
+
+/// The same, of which several processes may share the reading.
+pub(crate) fn load_idx_folder_among(folder: &Path, readers: Readers<'_>) -> Result<Dataset, DataError> {
+    let Some(train) = idx_images(folder, Split::Train, readers)? else {
         return Err(DataError::Missing {
             place: name(folder),
             looked_for: idx_candidates(Split::Train, "images-idx3"),
             next: "name the training images so".to_owned(),
         });
     };
-    let validation = idx_images(folder, Split::Validation)?;
-    let test = idx_images(folder, Split::Test)?;
+    let validation = idx_images(folder, Split::Validation, readers)?;
+    let test = idx_images(folder, Split::Test, readers)?;
     let parts = (train, validation, test);
     Dataset::from_parts(folder_name(folder), name(folder), Splitting::InOrder, parts)
 }
 
-fn idx_images(folder: &Path, split: Split) -> Result<Option<Table>, DataError> {
+fn idx_images(folder: &Path, split: Split, readers: Readers<'_>) -> Result<Option<Table>, DataError> {
     let Some(path) = file::find(folder, &idx_candidates(split, "images-idx3")) else {
         return Ok(None);
     };
@@ -56,7 +62,7 @@ fn idx_images(folder: &Path, split: Split) -> Result<Option<Table>, DataError> {
         Some(path) => Some(read_idx(&path)?.into_labels(&name(&path))?),
         None => None,
     };
-    read_idx(&path)?.into_images(&name(&path), labels).map(Some)
+    read_images(&path, labels, readers).map(Some)
 }
 
 /// Whether [`load_idx_folder`] would find training images.
@@ -66,24 +72,29 @@ pub(crate) fn has_idx(folder: &Path) -> bool {
 
 /// Reads a folder of `.npy` files that are named as the arrays of an `.npz` file: `train.npy`, `x_train.npy` or `X.npy`,
 /// and, if they are there, those of the other splits and of labels.
-pub(crate) fn read_npy_folder(folder: &Path, splitting: Splitting) -> Result<Read, DataError> {
-    arrays::read(splitting, &mut NpyFolder::new(folder))
+pub(crate) fn read_npy_folder(
+    folder: &Path,
+    splitting: Splitting,
+    readers: Readers<'_>,
+) -> Result<Read, DataError> {
+    arrays::read(splitting, &mut NpyFolder::new(folder, readers))
 }
 
 /// Whether [`read_npy_folder`] would find training rows.
 pub(crate) fn has_npy(folder: &Path, splitting: Splitting) -> bool {
-    arrays::has_train(splitting, &mut NpyFolder::new(folder))
+    arrays::has_train(splitting, &mut NpyFolder::new(folder, None))
 }
 
 /// The `.npy` files of a folder.
 struct NpyFolder<'a> {
     folder: &'a Path,
     place: String,
+    readers: Readers<'a>,
 }
 
 impl<'a> NpyFolder<'a> {
-    fn new(folder: &'a Path) -> Self {
-        NpyFolder { folder, place: name(folder) }
+    fn new(folder: &'a Path, readers: Readers<'a>) -> Self {
+        NpyFolder { folder, place: name(folder), readers }
     }
 }
 
@@ -111,6 +122,11 @@ impl Arrays for NpyFolder<'_> {
     fn find(&mut self, array: &str) -> Result<Option<NumberArray>, DataError> {
         let file = file::find(self.folder, &[self.file(array)]);
         file.map(|path| NumberArray::read(Stream::open(&path)?)).transpose()
+    }
+
+    fn find_rows(&mut self, array: &str) -> Result<Option<NumberArray>, DataError> {
+        let file = file::find(self.folder, &[self.file(array)]);
+        file.map(|path| NumberArray::read_rows(&path, self.readers)).transpose()
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::arrays::Read;
 use super::npy::NumberArray;
+use super::part::Readers;
 use super::stream::Stream;
 use super::{csv, mtx, npz};
 use crate::data::error::{DataError, name};
@@ -40,16 +41,21 @@ impl Format {
     }
 }
 
-/// Reads a file; its kind is still to be chosen.
-pub(crate) fn read_file(path: &Path, format: Format, reading: &Reading) -> Result<Read, DataError> {
+/// Reads a file, of which several processes may share the reading; its kind is still to be chosen.
+pub(crate) fn read_file(
+    path: &Path,
+    format: Format,
+    reading: &Reading,
+    readers: Readers<'_>,
+) -> Result<Read, DataError> {
     let read = |train: Table, remark: Option<Remark>| Read {
         parts: (train, None, None),
         splitting: reading.splitting,
         remark,
     };
     match format {
-        Format::Npz => npz::read_npz(path, reading.splitting),
-        Format::Npy => Ok(read(NumberArray::read(Stream::open(path)?)?.into_rows(&name(path), None)?, None)),
+        Format::Npz => npz::read_npz(path, reading.splitting, readers),
+        Format::Npy => Ok(read(NumberArray::read_rows(path, readers)?.into_rows(&name(path), None)?, None)),
         Format::Csv => {
             let separator = csv::separator(&name(path));
             Ok(read(csv::read(Stream::open(path)?, separator, &reading.columns)?, None))

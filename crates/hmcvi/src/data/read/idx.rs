@@ -5,15 +5,21 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use hmcvi_graph::Ranks;
 
 use super::array::{self, ByteArray};
 use super::file;
+use super::part::{Place, Readers, Rows, with_file};
 use super::stream::Stream;
+use crate::data::cells::Cells;
 use crate::data::error::{DataError, name};
 use crate::data::hash::{Hasher, hexadecimal};
+use crate::data::labels::Labels;
+use crate::data::table::Table;
 
 /// The code of unsigned bytes.
 const UNSIGNED_BYTE: u8 = 0x08;
@@ -45,6 +51,48 @@ pub fn read_idx_bytes(file: &str, bytes: &[u8]) -> Result<ByteArray, DataError> 
 }
 
 fn read(mut stream: Stream<'_>) -> Result<ByteArray, DataError> {
+    let shape = read_shape(&mut stream)?;
+    let count = array::count(&shape).ok_or_else(|| {
+        DataError::field(stream.name(), "shape", array::show(&shape), "fewer than 2^64 values")
+    })?;
+    let bytes = stream.block("the values", count)?;
+    stream.end("the values")?;
+    ByteArray::new(shape, bytes)
+}
+
+/// Reads images; of those that several processes share, this one its part.
+pub(super) fn read_images(
+    path: &Path,
+    labels: Option<Labels>,
+    readers: Readers<'_>,
+) -> Result<Table, DataError> {
+    let part = match readers {
+        Some(ranks) => with_file(path, |place| read_part(place, ranks))?,
+        None => None,
+    };
+    let Some((shape, cells)) = part else { return read_idx(path)?.into_images(&name(path), labels) };
+    match shape[..] {
+        [_, height, width] => Table::of_pixels(&name(path), (height, width), cells, labels),
+        _ => Ok(Table::of_pixels(&name(path), (1, cells.columns), cells, labels)?.flat()),
+    }
+}
+
+/// Reads the own part of images that are not compressed.
+fn read_part(place: &Place<'_>, ranks: &Arc<dyn Ranks>) -> Result<Option<(Vec<usize>, Cells)>, DataError> {
+    let mut stream = place.stream();
+    let shape = read_shape(&mut stream).ok().filter(|shape| shape.len() > 1);
+    let width = |shape: &[usize]| usize::try_from(array::count(&shape[1..])?).ok();
+    let found = shape.as_ref().and_then(|shape| {
+        let rows = Rows { start: stream.given(), count: shape[0], width: width(shape)? };
+        Some((format!("{shape:?}"), rows))
+    });
+    let columns = found.as_ref().map_or(0, |(_, rows)| rows.width);
+    let cells = place.read_part(ranks, found, |_, blocks| Ok(Cells::bytes(columns, blocks.all()?)))?;
+    Ok(shape.zip(cells))
+}
+
+/// Reads everything before the values.
+fn read_shape(stream: &mut Stream<'_>) -> Result<Vec<usize>, DataError> {
     let magic = stream.array::<4>("the magic number")?;
     let axes = check_magic(stream.name(), magic)?;
     let mut shape = Vec::with_capacity(axes);
@@ -53,12 +101,7 @@ fn read(mut stream: Stream<'_>) -> Result<ByteArray, DataError> {
         // No loss on any platform that this library builds for: they have at least 32 bits.
         shape.push(length as usize);
     }
-    let count = array::count(&shape).ok_or_else(|| {
-        DataError::field(stream.name(), "shape", array::show(&shape), "fewer than 2^64 values")
-    })?;
-    let bytes = stream.block("the values", count)?;
-    stream.end("the values")?;
-    ByteArray::new(shape, bytes)
+    Ok(shape)
 }
 
 /// Returns the number of axes.
@@ -114,9 +157,14 @@ pub fn write_idx(path: &Path, array: &ByteArray, storage: Storage) -> Result<(),
 
 /// The hash of the IDX file (not compressed) that holds these bytes.
 pub(crate) fn sha256_of(shape: &[usize], bytes: &[u8]) -> Result<String, DataError> {
+    sha256_with(shape, |hasher| hasher.update(bytes))
+}
+
+/// The same with bytes that come in pieces.
+pub(super) fn sha256_with(shape: &[usize], feed: impl FnOnce(&mut Hasher)) -> Result<String, DataError> {
     let mut hasher = Hasher::default();
     hasher.update(&header("IDX file", shape)?);
-    hasher.update(bytes);
+    feed(&mut hasher);
     Ok(hasher.finish())
 }
 

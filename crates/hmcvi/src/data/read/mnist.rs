@@ -227,9 +227,10 @@ pub fn load_mnist(folder: &Path) -> Result<Dataset, DataError> {
 /// Whether these are the training images of MNIST.
 pub(super) fn is_mnist_train(table: &Table) -> bool {
     let [file, ..] = &MNIST_FILES;
-    let (Some((height, width)), Some(bytes)) = (table.image_shape(), table.bytes()) else { return false };
+    let Some((height, width)) = table.image_shape().filter(|_| table.are_bytes()) else { return false };
     let shape = [table.len(), height, width];
-    shape == file.shape && idx::sha256_of(&shape, bytes).is_ok_and(|found| found == file.sha256)
+    let hash = || idx::sha256_with(&shape, |hasher| table.cells.each_bytes(|bytes| hasher.update(bytes)));
+    shape == file.shape && hash().is_ok_and(|found| found == file.sha256)
 }
 
 fn missing(folder: &Path, files: &[&KnownFile], title: &str) -> DataError {

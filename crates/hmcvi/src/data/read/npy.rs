@@ -3,11 +3,15 @@
 //! The format of NumPy: a magic string, a version, a dictionary with type and shape, the values.
 
 use std::path::Path;
+use std::sync::Arc;
+
+use hmcvi_graph::Ranks;
 
 use super::array;
 use super::file::check_memory;
 use super::npy_header::{Header, MAGIC};
 use super::npy_number::Number;
+use super::part::{Place, Readers, Rows, with_file};
 use super::stream::Stream;
 use crate::data::cells::Cells;
 use crate::data::error::DataError;
@@ -49,9 +53,57 @@ pub(super) struct NumberArray {
 enum Numbers {
     Bytes(Vec<u8>),
     Values(Vec<f32>),
+    /// Those of rows that processes share.
+    Spread(Cells),
 }
 
 impl NumberArray {
+    /// Reads a file; of rows that several processes share, this one its part.
+    pub(super) fn read_rows(path: &Path, readers: Readers<'_>) -> Result<Self, DataError> {
+        let part = match readers {
+            Some(ranks) => with_file(path, |place| NumberArray::read_part(place, ranks))?,
+            None => None,
+        };
+        part.map_or_else(|| NumberArray::read(Stream::open(path)?), Ok)
+    }
+
+    /// Reads the own part of an array whose rows follow each other as they are; nothing of others.
+    pub(super) fn read_part(place: &Place<'_>, ranks: &Arc<dyn Ranks>) -> Result<Option<Self>, DataError> {
+        let mut stream = place.stream();
+        let header = read_header(&mut stream).ok();
+        let in_order = header.filter(|header| !header.fortran_order || header.shape.len() < 2);
+        let found = in_order.and_then(|header| {
+            let (number, &rows) = (Number::parse(&header.descr)?, header.shape.first()?);
+            let columns = usize::try_from(array::count(&header.shape[1..])?).ok()?;
+            let width = columns.checked_mul(number.size)?;
+            Some((header, number, columns, Rows { start: stream.given(), count: rows, width }))
+        });
+        let facts = found.as_ref().map(|(header, _, _, rows)| (format!("{header:?}"), *rows));
+        let cells = place.read_part(ranks, facts, |first, blocks| {
+            let Some((_, number, columns, _)) = &found else { unreachable!("rows were found") };
+            let (columns, file, stored) = (*columns, &place.name, stored(*number));
+            if matches!(stored, Stored::Bool | Stored::Byte) {
+                let bytes = blocks.all()?;
+                check_truths(file, stored, &bytes)?;
+                let cells = if stored == Stored::Bool { Cells::truths } else { Cells::bytes };
+                return Ok(cells(columns, bytes));
+            }
+            let count = blocks.len() / number.size;
+            check_memory(file, count as u64, size_of::<f32>() as u64)?;
+            let mut values = Vec::with_capacity(count);
+            blocks.each(|bytes| {
+                values.extend(bytes.chunks_exact(number.size).map(|bytes| number.value(bytes) as f32));
+                Ok(())
+            })?;
+            Cells::part(file, first, columns, values)
+        })?;
+        Ok(cells.zip(found).map(|(cells, (header, number, ..))| NumberArray {
+            shape: header.shape,
+            stored: stored(number),
+            numbers: Numbers::Spread(cells),
+        }))
+    }
+
     /// Reads a `.npy` file.
     pub(super) fn read(mut stream: Stream<'_>) -> Result<Self, DataError> {
         let header = read_header(&mut stream)?;
@@ -60,9 +112,7 @@ impl NumberArray {
         let numbers = match stored {
             Stored::Bool | Stored::Byte => {
                 let bytes = stream.block("the values", count)?;
-                if let Some(value) = bytes.iter().find(|&&value| stored == Stored::Bool && value > 1) {
-                    return Err(DataError::field(stream.name(), "a truth value", value, "0 or 1"));
-                }
+                check_truths(stream.name(), stored, &bytes)?;
                 Numbers::Bytes(in_c_order(&header, bytes))
             }
             _ => Numbers::Values(values(&mut stream, &header, |value| value as f32)?),
@@ -93,6 +143,7 @@ impl NumberArray {
             Numbers::Bytes(bytes) if self.stored == Stored::Bool => Cells::truths(columns, bytes),
             Numbers::Bytes(bytes) => Cells::bytes(columns, bytes),
             Numbers::Values(values) => Cells::dense(file, columns, values)?,
+            Numbers::Spread(cells) => cells,
         };
         let table = Table { shape, ..Table::raw(cells, self.stored) };
         let Some((labels, file)) = labels else { return Ok(table) };
@@ -105,6 +156,7 @@ impl NumberArray {
         let values = match array.numbers {
             Numbers::Bytes(bytes) => bytes.into_iter().map(f32::from).collect(),
             Numbers::Values(values) => values,
+            Numbers::Spread(_) => unreachable!("it was read as a whole"),
         };
         Ok((values, array.stored))
     }
@@ -116,12 +168,20 @@ impl NumberArray {
         let values = match self.numbers {
             Numbers::Bytes(bytes) => return Ok(bytes.into()),
             Numbers::Values(values) => values,
+            Numbers::Spread(_) => unreachable!("labels are read as a whole"),
         };
         let whole = |value: &f32| value.fract() == 0.0 && value.abs() <= MOST_COUNT;
         if let Some(other) = values.iter().find(|value| !whole(value)) {
             return Err(DataError::field(file, "a label", other, "an integer"));
         }
         Ok(Labels::numbers(values.iter().map(|&value| value as i64).collect()))
+    }
+}
+
+fn check_truths(file: &str, stored: Stored, bytes: &[u8]) -> Result<(), DataError> {
+    match bytes.iter().find(|&&value| stored == Stored::Bool && value > 1) {
+        Some(value) => Err(DataError::field(file, "a truth value", value, "0 or 1")),
+        None => Ok(()),
     }
 }
 

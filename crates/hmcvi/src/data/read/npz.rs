@@ -13,6 +13,7 @@ use super::arrays::{self, Arrays, Read as ReadArrays};
 use super::csr;
 use super::file;
 use super::npy::NumberArray;
+use super::part::{Place, Readers};
 use super::stream::{Stream, most_decompressed};
 use crate::data::error::{DataError, name};
 use crate::data::splitting::Splitting;
@@ -74,11 +75,30 @@ impl Npz {
         entries.map(|name| name.strip_suffix(".npy").unwrap_or(name).to_owned()).collect()
     }
 
-    /// The bytes of the array called `array`, if there is one. Of several, NumPy takes the last.
+    /// How messages write the array called `array`.
+    fn file_of(&self, array: &str) -> String {
+        format!("{}[{array}]", self.file)
+    }
+
+    /// The entry of the array called `array`, if there is one. Of several, NumPy takes the last.
+    fn entry(&self, array: &str) -> Option<&Entry> {
+        self.entries.iter().rfind(|entry| entry.name.strip_suffix(".npy") == Some(array))
+    }
+
+    /// Where the array called `array` is, if it is neither compressed nor encrypted.
+    fn stored(&self, array: &str) -> Result<Option<Place<'_>>, DataError> {
+        let plain = |entry: &&Entry| matches!(entry.method, CompressionMethod::STORE) && !entry.encrypted;
+        let Some(entry) = self.entry(array).filter(plain) else { return Ok(None) };
+        let name = self.file_of(array);
+        let stored = self.archive.get_entry(entry.place).map_err(|error| failed(&name, error))?;
+        let (start, end) = stored.compressed_data_range();
+        Ok(Some(Place { name, file: self.archive.get_ref(), bytes: start..end }))
+    }
+
+    /// The bytes of the array called `array`, if there is one.
     pub(super) fn stream(&self, array: &str) -> Result<Option<Stream<'_>>, DataError> {
-        let is_named = |entry: &&Entry| entry.name.strip_suffix(".npy") == Some(array);
-        let Some(entry) = self.entries.iter().rfind(is_named) else { return Ok(None) };
-        let name = format!("{}[{array}]", self.file);
+        let Some(entry) = self.entry(array) else { return Ok(None) };
+        let name = self.file_of(array);
         let stored = self.archive.get_entry(entry.place).map_err(|error| failed(&name, error))?;
         let bytes = BufReader::with_capacity(64 << 10, stored.reader());
         let plain: Box<dyn Read> = match entry.method {
@@ -99,30 +119,52 @@ fn unreadable(name: String, found: &str) -> DataError {
 }
 
 /// Reads an archive of named arrays, or of one sparse matrix.
-pub(crate) fn read_npz(path: &Path, splitting: Splitting) -> Result<ReadArrays, DataError> {
-    let mut npz = Npz::open(path)?;
+pub(crate) fn read_npz(
+    path: &Path,
+    splitting: Splitting,
+    readers: Readers<'_>,
+) -> Result<ReadArrays, DataError> {
+    let npz = Npz::open(path)?;
     if csr::is_sparse(&npz) {
         let parts = (csr::read(&name(path), &npz)?, None, None);
         return Ok(ReadArrays { parts, splitting, remark: None });
     }
-    arrays::read(splitting, &mut npz)
+    arrays::read(splitting, &mut NpzArrays { npz, readers })
 }
 
-impl Arrays for Npz {
+/// The arrays of an archive.
+struct NpzArrays<'a> {
+    npz: Npz,
+    readers: Readers<'a>,
+}
+
+impl Arrays for NpzArrays<'_> {
     fn place(&self) -> &str {
-        &self.file
+        &self.npz.file
     }
 
     fn file(&self, array: &str) -> String {
-        format!("{}[{array}]", self.file)
+        self.npz.file_of(array)
     }
 
     fn names(&self) -> Result<Vec<String>, DataError> {
-        Ok(Npz::names(self))
+        Ok(self.npz.names())
     }
 
     fn find(&mut self, array: &str) -> Result<Option<NumberArray>, DataError> {
-        self.stream(array)?.map(NumberArray::read).transpose()
+        self.npz.stream(array)?.map(NumberArray::read).transpose()
+    }
+
+    fn find_rows(&mut self, array: &str) -> Result<Option<NumberArray>, DataError> {
+        let part = match self.readers {
+            // Where the whole is not read, there is nothing to compare its checksum with.
+            Some(ranks) => match self.npz.stored(array)? {
+                Some(place) => NumberArray::read_part(&place, ranks)?,
+                None => None,
+            },
+            None => None,
+        };
+        part.map_or_else(|| self.find(array), |part| Ok(Some(part)))
     }
 }
 

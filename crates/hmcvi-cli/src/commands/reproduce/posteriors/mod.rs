@@ -10,6 +10,7 @@ mod row;
 mod table;
 
 use std::path::PathBuf;
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -19,9 +20,11 @@ use self::record::{Place, Record};
 use self::row::{Common, Row};
 use crate::Context;
 use crate::commands::fit;
-use crate::commands::rows::Part;
+use crate::commands::rows::{Part, Share};
 use crate::failure::Failure;
 
+/// How long a fit that another process is at is left alone before it is looked at again.
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
 /// The environment variable that names the folder with reference draws.
 const FOLDER: &str = "HMCVI_POSTERIORDB";
 
@@ -76,22 +79,20 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
         draws: arguments.draws,
         assignments: &arguments.assignments,
     })?;
-    if context.processes.ranks().is_some() {
-        let text =
-            "`reproduce posteriors` does not share its fits among processes that were started together";
-        return Err(Failure::Usage(text.into()).then("start one process for each part, with `--part I/N`"));
-    }
     let asked = asked(&all, &arguments.models)?;
     place.outputs()?;
-    let own: Vec<&Row> = match arguments.part {
-        Some(part) => part.of(&vec![1.0; asked.len()]).into_iter().map(|i| asked[i]).collect(),
-        None => asked.clone(),
-    };
+    let share = Share::equal(&context.processes, arguments.part, asked.len())?;
+    let own: Vec<&Row> = share.own.iter().map(|i| asked[*i]).collect();
     if !arguments.status {
-        own.iter().try_for_each(|row| row.check(arguments.force))?;
-        work(context, arguments, place, &all, &own)?;
+        let mine = if share.helps { &asked } else { &own };
+        mine.iter().try_for_each(|row| row.check(arguments.force))?;
+        context.processes.meet();
+        work(context, arguments, place, &all, mine, &own)?;
     }
-    let shown = if arguments.status { &asked } else { &own };
+    if !context.processes.leads() {
+        return Ok(());
+    }
+    let shown = if arguments.status || share.helps { &asked } else { &own };
     let records = place.collect(shown, &all)?;
     match context.terminal.json {
         true => context.terminal.print_json(&records)?,
@@ -114,28 +115,51 @@ fn asked<'r>(all: &'r [Row], models: &[String]) -> Result<Vec<&'r Row>, Failure>
     Ok(all.iter().filter(is_asked).collect())
 }
 
-/// Makes the fits that are missing, and brings the table up to date after each.
+/// Makes the fits that are missing, its own first, and brings the table up to date after each. Fits that other processes
+/// are at are waited for: if they come to nothing, they are made here.
 fn work(
     context: &Context,
     arguments: &Arguments,
     place: Place<'_>,
     all: &[Row],
     asked: &[&Row],
+    own: &[&Row],
 ) -> Result<(), Failure> {
     let until = arguments.minutes.map(|m| Instant::now() + Duration::from_secs_f64(60.0 * m.max(0.0)));
-    for (number, row) in (1..).zip(asked) {
-        if row.is_done() {
-            continue;
+    let is_over = || context.interrupt.requested() || until.is_some_and(|until| Instant::now() >= until);
+    let alone = Context {
+        terminal: context.terminal.clone(),
+        interrupt: context.interrupt.clone(),
+        processes: context.processes.apart(),
+    };
+    let is_own = |row: &&Row| own.iter().any(|own| std::ptr::eq(*own, *row));
+    let (mut open, others): (Vec<&Row>, Vec<&Row>) = asked.iter().copied().partition(is_own);
+    open.extend(others);
+    let mut begun = 0;
+    loop {
+        let mut elsewhere = Vec::new();
+        for row in open {
+            if row.is_done() {
+                continue;
+            }
+            if is_over() {
+                return Ok(());
+            }
+            context.terminal.say(&format!("{} ({} of {})", row.name(), begun + 1, asked.len()));
+            // What is there is an unfinished fit, or one that may be replaced.
+            if fit::make(&alone, &row.spec, &row.path, true).map_err(|failure| failure.about(row.name()))? {
+                begun += 1;
+                place.collect(asked, all)?;
+            } else {
+                elsewhere.push(row);
+            }
         }
-        if context.interrupt.requested() || until.is_some_and(|until| Instant::now() >= until) {
-            break;
+        if elsewhere.is_empty() {
+            return Ok(());
         }
-        context.terminal.say(&format!("{} ({number} of {})", row.name(), asked.len()));
-        // What is there is an unfinished fit, or one that may be replaced.
-        fit::make(context, &row.spec, &row.path, true).map_err(|failure| failure.about(row.name()))?;
-        place.collect(asked, all)?;
+        open = elsewhere;
+        sleep(LOOK_AGAIN);
     }
-    Ok(())
 }
 
 /// Says what is left, and which bars are missed.
