@@ -176,6 +176,52 @@ impl Tape {
         }
     }
 
+    /// A distribution, from the object that stands for it in Python.
+    fn describe(&self, variable: &str, object: &Bound<'_, PyAny>) -> PyResult<Description> {
+        let Ok(name) = object.getattr("name").and_then(|name| name.extract::<String>()) else {
+            let text = format!("`{variable}`: expected a distribution, not {}", object.get_type().name()?);
+            return Err(failure::of_model(text, Some(variable)));
+        };
+        let arguments: Vec<Bound<'_, PyAny>> = object.getattr("arguments")?.extract()?;
+        let components: Vec<Bound<'_, PyAny>> = object.getattr("components")?.extract()?;
+        let size = object.getattr("size")?;
+        let size = size.extract::<usize>().map_err(|_| {
+            let said = size.repr().map_or_else(|_| String::new(), |text| text.to_string());
+            let text = format!(
+                "`{variable}`: the size of {name} is {said}, but must be a whole number of at least 0"
+            );
+            failure::of_model(text, Some(variable))
+        })?;
+        let arguments = arguments.iter().map(|argument| match self.value(argument) {
+            Ok(value) => Ok(value.place),
+            Err(error) => Err(of_variable(argument, variable, error)),
+        });
+        let arguments: Vec<usize> = arguments.collect::<PyResult<_>>()?;
+        let components = components.iter().map(|part| self.describe(variable, part));
+        let components = components.collect::<PyResult<Vec<_>>>()?;
+        let given = arguments.len();
+        Description::new(&name, arguments, components, size).map_err(|error| {
+            let text = match error {
+                DescriptionError::Unknown => format!("`{variable}`: there is no distribution `{name}`"),
+                DescriptionError::Arguments(count) => {
+                    format!("`{variable}`: {name} takes {count} arguments, not {given}")
+                }
+            };
+            failure::of_model(text, Some(variable))
+        })
+    }
+
+    /// The log density of a distribution at a value.
+    pub(crate) fn log_prob(
+        &self,
+        distribution: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<Value> {
+        let description = self.describe("log_prob", distribution)?;
+        let value = self.value(value).map_err(|error| of_variable(value, "log_prob", error))?.place;
+        self.push(Step::LogProb { distribution: description, value })
+    }
+
     /// Refuses a name that data were seen under: log-likelihoods have it too.
     fn unseen(&self, name: &str) -> PyResult<()> {
         let seen = |step: &Step| matches!(step, Step::Observe { name: known, .. } if known == name);
@@ -263,7 +309,7 @@ impl Trace {
         support: Option<&str>,
     ) -> PyResult<Value> {
         self.tape.name(name)?;
-        let mut description = self.describe(name, distribution)?;
+        let mut description = self.tape.describe(name, distribution)?;
         let of_variable = |error| of_variable(shape.or(lower).or(upper).unwrap_or(distribution), name, error);
         description.shape = shape.map(arrays::shape).transpose().map_err(of_variable)?;
         description.region = self.region(lower, upper, support).map_err(of_variable)?;
@@ -273,7 +319,7 @@ impl Trace {
     /// Data that were seen.
     fn observe(&self, name: &str, distribution: &Bound<'_, PyAny>, seen: &Bound<'_, PyAny>) -> PyResult<()> {
         self.tape.unseen(name)?;
-        let description = self.describe(name, distribution)?;
+        let description = self.tape.describe(name, distribution)?;
         let seen = self.tape.value(seen).map_err(|error| of_variable(seen, name, error))?;
         self.tape.push(Step::Observe { name: name.into(), distribution: description, seen: seen.place })?;
         Ok(())
@@ -316,34 +362,6 @@ impl Trace {
 }
 
 impl Trace {
-    /// A distribution, from the object that stands for it in Python.
-    fn describe(&self, variable: &str, object: &Bound<'_, PyAny>) -> PyResult<Description> {
-        let Ok(name) = object.getattr("name").and_then(|name| name.extract::<String>()) else {
-            let text = format!("`{variable}`: expected a distribution, not {}", object.get_type().name()?);
-            return Err(failure::of_model(text, Some(variable)));
-        };
-        let arguments: Vec<Bound<'_, PyAny>> = object.getattr("arguments")?.extract()?;
-        let components: Vec<Bound<'_, PyAny>> = object.getattr("components")?.extract()?;
-        let size: usize = object.getattr("size")?.extract()?;
-        let arguments = arguments.iter().map(|argument| match self.tape.value(argument) {
-            Ok(value) => Ok(value.place),
-            Err(error) => Err(of_variable(argument, variable, error)),
-        });
-        let arguments: Vec<usize> = arguments.collect::<PyResult<_>>()?;
-        let components = components.iter().map(|part| self.describe(variable, part));
-        let components = components.collect::<PyResult<Vec<_>>>()?;
-        let given = arguments.len();
-        Description::new(&name, arguments, components, size).map_err(|error| {
-            let text = match error {
-                DescriptionError::Unknown => format!("`{variable}`: there is no distribution `{name}`"),
-                DescriptionError::Arguments(count) => {
-                    format!("`{variable}`: {name} takes {count} arguments, not {given}")
-                }
-            };
-            failure::of_model(text, Some(variable))
-        })
-    }
-
     fn region(
         &self,
         lower: Option<&Bound<'_, PyAny>>,

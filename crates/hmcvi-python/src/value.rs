@@ -1,12 +1,12 @@
 //! Values of a model while its function runs: what Python's operators work on.
 
 use hmcvi::bayes::Dims;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
 
 use crate::arrays;
-use crate::tape::{Operation, Step, binary, function, joined};
+use crate::tape::{Operation, Step, binary, function};
 use crate::trace::Tape;
 
 /// A value of a model: a number or an array, known or to be inferred. Operators and functions work element by element and
@@ -28,12 +28,12 @@ impl Value {
         self.tape.label(self.place).map_or_else(|| "a value of a model".into(), |name| format!("`{name}`"))
     }
 
-    fn apply(&self, operation: Operation, operands: &[&Value]) -> PyResult<Value> {
+    pub(crate) fn apply(&self, operation: Operation, operands: &[&Value]) -> PyResult<Value> {
         let operands = operands.iter().map(|value| value.place).collect();
         self.tape.push(Step::Apply { operation, operands })
     }
 
-    fn of(&self, object: &Bound<'_, PyAny>) -> PyResult<Value> {
+    pub(crate) fn of(&self, object: &Bound<'_, PyAny>) -> PyResult<Value> {
         self.tape.value(object)
     }
 
@@ -96,48 +96,103 @@ impl Value {
     }
 
     fn transposed(&self) -> PyResult<Value> {
-        match self.dims.sizes().len() {
-            2 => self.apply(Operation::Transpose, &[self]),
-            _ => Ok(self.clone()),
-        }
-    }
-
-    /// With one dimension moved to the end, and the others in their order.
-    fn with_last(&self, axis: isize) -> PyResult<Value> {
-        let sizes = self.dims.sizes();
-        let rank = sizes.len();
-        let at = if axis < 0 { axis + rank as isize } else { axis };
-        let Some(at) = usize::try_from(at).ok().filter(|at| *at < rank) else {
-            return Err(PyValueError::new_err(format!("there is no axis {axis} of {}", self.dims)));
-        };
-        if at + 1 == rank {
-            return Ok(self.clone());
-        }
-        let inner: usize = sizes[at + 1..].iter().product();
-        let (size, outer) = (sizes[at], sizes[..at].iter().product::<usize>());
-        let place = |outer: usize, rest: usize, k: usize| (outer * size + k) * inner + rest;
-        let places: Vec<usize> = (0..outer)
-            .flat_map(|o| (0..inner).flat_map(move |rest| (0..size).map(move |k| place(o, rest, k))))
-            .collect();
-        let mut turned: Vec<usize> = sizes.to_vec();
-        turned.remove(at);
-        turned.push(size);
-        self.apply(Operation::Gather(places.into(), arrays::dims_of(&turned)?), &[self])
-    }
-
-    fn along(&self, axis: Option<isize>, all: Operation, last: Operation) -> PyResult<Value> {
-        match axis {
-            None => self.apply(all, &[self]),
-            Some(axis) => {
-                let turned = self.with_last(axis)?;
-                turned.apply(last, &[&turned])
+        match self.dims.sizes() {
+            [] | [_] => Ok(self.clone()),
+            [_, _] => self.apply(Operation::Transpose, &[self]),
+            sizes => {
+                let turned: Vec<usize> = sizes.iter().rev().copied().collect();
+                let order: Vec<usize> = (0..sizes.len()).rev().collect();
+                self.in_order(&order, arrays::dims_of(&turned)?)
             }
         }
     }
+
+    /// The dimensions that `axis` names, in their order.
+    fn axes(&self, axis: Axis) -> PyResult<Vec<usize>> {
+        let rank = self.dims.sizes().len();
+        let named = match axis {
+            Axis::One(axis) => vec![axis],
+            Axis::Several(axes) => axes,
+        };
+        let mut found = Vec::with_capacity(named.len());
+        for axis in named {
+            let at = if axis < 0 { axis + rank as isize } else { axis };
+            match usize::try_from(at).ok().filter(|at| *at < rank && !found.contains(at)) {
+                Some(at) => found.push(at),
+                None => {
+                    let text = format!("there is no axis {axis} of {}", self.dims);
+                    return Err(PyValueError::new_err(text));
+                }
+            }
+        }
+        found.sort_unstable();
+        Ok(found)
+    }
+
+    /// With some dimensions moved to the end, as one, and the others in their order.
+    fn with_last(&self, axes: &[usize]) -> PyResult<Value> {
+        let sizes = self.dims.sizes();
+        let others: Vec<usize> = (0..sizes.len()).filter(|axis| !axes.contains(axis)).collect();
+        let mut turned: Vec<usize> = others.iter().map(|axis| sizes[*axis]).collect();
+        turned.push(axes.iter().map(|axis| sizes[*axis]).product());
+        let turned = arrays::dims_of(&turned)?;
+        let order = [others.as_slice(), axes].concat();
+        if order.is_sorted() {
+            return if turned == self.dims {
+                Ok(self.clone())
+            } else {
+                self.apply(Operation::Reshape(turned), &[self])
+            };
+        }
+        self.in_order(&order, turned)
+    }
+
+    /// With its dimensions in another order, as an array of these.
+    fn in_order(&self, order: &[usize], dims: Dims) -> PyResult<Value> {
+        let sizes = self.dims.sizes();
+        let mut places = vec![0];
+        for &axis in order {
+            let step: usize = sizes[axis + 1..].iter().product();
+            places = places.iter().flat_map(|at| (0..sizes[axis]).map(move |k| at + k * step)).collect();
+        }
+        self.apply(Operation::Gather(places.into(), dims), &[self])
+    }
+
+    /// Reduces all dimensions, or some of them, which are kept with the size 1 if that is wanted.
+    fn along(&self, axis: Option<Axis>, kept: bool, all: Operation, last: Operation) -> PyResult<Value> {
+        let (reduced, axes) = match axis {
+            None => (self.apply(all, &[self])?, (0..self.dims.sizes().len()).collect()),
+            Some(axis) => {
+                let axes = self.axes(axis)?;
+                let turned = self.with_last(&axes)?;
+                (turned.apply(last, &[&turned])?, axes)
+            }
+        };
+        if !kept {
+            return Ok(reduced);
+        }
+        let mut sizes = self.dims.sizes().to_vec();
+        axes.iter().for_each(|axis| sizes[*axis] = 1);
+        reduced.apply(Operation::Reshape(arrays::dims_of(&sizes)?), &[&reduced])
+    }
+}
+
+/// A dimension or several, as NumPy counts them: from 0, or from the end with -1.
+#[derive(FromPyObject)]
+pub(crate) enum Axis {
+    /// One of them.
+    One(isize),
+    /// Several of them, which are reduced together.
+    Several(Vec<isize>),
 }
 
 #[pymethods]
 impl Value {
+    /// Above that of pandas' columns, which leave operators to values then.
+    #[classattr]
+    #[pyo3(name = "__pandas_priority__")]
+    const PANDAS_PRIORITY: i32 = 10_000;
+
     /// Its dimensions.
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
@@ -156,7 +211,7 @@ impl Value {
         self.dims.elements()
     }
 
-    /// The transpose of a matrix.
+    /// With its dimensions the other way round: the transpose of a matrix.
     #[getter(T)]
     fn transpose(&self) -> PyResult<Value> {
         self.transposed()
@@ -320,45 +375,35 @@ impl Value {
         self.place
     }
 
-    /// The sum of all elements, or along a dimension; `numpy.sum` calls it with the other arguments.
-    #[pyo3(signature = (axis=None, dtype=None, out=None))]
-    fn sum(
-        &self,
-        axis: Option<isize>,
-        dtype: Option<&Bound<'_, PyAny>>,
-        out: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Value> {
-        plain("sum", dtype, out)?;
-        self.along(axis, Operation::Sum, Operation::SumLast)
+    /// The sum of all elements, or along dimensions.
+    #[pyo3(signature = (axis=None, *, keepdims=false))]
+    fn sum(&self, axis: Option<Axis>, keepdims: bool) -> PyResult<Value> {
+        self.along(axis, keepdims, Operation::Sum, Operation::SumLast)
     }
 
-    /// The mean of all elements, or along a dimension.
-    #[pyo3(signature = (axis=None, dtype=None, out=None))]
-    fn mean(
-        &self,
-        axis: Option<isize>,
-        dtype: Option<&Bound<'_, PyAny>>,
-        out: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Value> {
-        plain("mean", dtype, out)?;
-        let sum = self.along(axis, Operation::Sum, Operation::SumLast)?;
+    /// The mean of all elements, or along dimensions.
+    #[pyo3(signature = (axis=None, *, keepdims=false))]
+    fn mean(&self, axis: Option<Axis>, keepdims: bool) -> PyResult<Value> {
+        let sum = self.along(axis, keepdims, Operation::Sum, Operation::SumLast)?;
         let count = self.dims.elements() / sum.dims.elements().max(1);
         sum.binary("divide", &self.tape.constant(count as f64)?)
     }
 
-    /// `log Σ exp xᵢ` over all elements, or along a dimension.
-    #[pyo3(signature = (axis=None))]
-    fn logsumexp(&self, axis: Option<isize>) -> PyResult<Value> {
-        self.along(axis, Operation::LogSumExp, Operation::LogSumExpLast)
+    /// `log Σ exp xᵢ` over all elements, or along dimensions.
+    #[pyo3(signature = (axis=None, *, keepdims=false))]
+    fn logsumexp(&self, axis: Option<Axis>, keepdims: bool) -> PyResult<Value> {
+        self.along(axis, keepdims, Operation::LogSumExp, Operation::LogSumExpLast)
     }
 
-    /// The sums of the elements of a vector up to each.
-    fn cumsum(&self) -> PyResult<Value> {
-        match self.dims.sizes().len() {
-            1 => self.apply(Operation::CumulativeSum, &[self]),
-            _ => {
-                Err(self.tape.refused(&format!("`cumsum` needs a vector, not {}", self.dims), &[self.place]))
+    /// The sums of the elements up to each, along a dimension.
+    #[pyo3(signature = (axis=None))]
+    fn cumsum<'py>(slf: &Bound<'py, Self>, axis: Option<isize>) -> PyResult<Bound<'py, PyAny>> {
+        match slf.get().dims.sizes().len() {
+            1 if matches!(axis, None | Some(0 | -1)) => {
+                let sums = slf.get().apply(Operation::CumulativeSum, &[slf.get()])?;
+                Ok(sums.into_pyobject(slf.py())?.into_any())
             }
+            _ => other_functions(slf.py())?.call_method1("cumsum", (slf, axis)),
         }
     }
 
@@ -398,96 +443,45 @@ impl Value {
         match (name.as_str(), inputs.as_slice()) {
             ("matmul", [a, b]) => a.matmul(b),
             ("power", [a, b]) => a.power(b),
-            ("greater", [a, b]) => b.binary("less", a),
             ("absolute", [x]) => x.function("abs"),
-            ("arctan", [x]) => x.function("atan"),
-            (_, [x]) => x.function(&name),
-            (_, [a, b]) => a.binary(&name, b),
-            _ => Err(PyTypeError::new_err(format!("`numpy.{name}` cannot take values of a model"))),
+            (_, [x]) if function(&name).is_some() => x.function(&name),
+            (_, [a, b]) if binary(&name).is_some() => a.binary(&name, b),
+            // Those that are made of others.
+            _ => {
+                let made = other_functions(ufunc.py())?.call_method1("ufunc", (name, inputs))?;
+                Ok(made.cast::<Value>()?.get().clone())
+            }
         }
     }
-}
 
-/// Refuses what NumPy offers for arrays alone.
-fn plain(name: &str, dtype: Option<&Bound<'_, PyAny>>, out: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-    match dtype.is_none() && out.is_none() {
-        true => Ok(()),
-        false => Err(PyTypeError::new_err(format!(
-            "`{name}` of values of a model takes neither `dtype` nor `out`"
-        ))),
+    /// NumPy's functions that are no ufuncs.
+    fn __array_function__<'py>(
+        &self,
+        function: &Bound<'py, PyAny>,
+        _types: &Bound<'py, PyAny>,
+        arguments: &Bound<'py, PyTuple>,
+        options: &Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        other_functions(function.py())?.call_method1("call", (function, arguments, options))
+    }
+
+    /// Methods of NumPy's arrays that are functions of NumPy too, such as `var`.
+    fn __getattr__<'py>(slf: &Bound<'py, Self>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        if name.starts_with('_') {
+            return Err(PyAttributeError::new_err(format!("a value of a model has no `{name}`")));
+        }
+        other_functions(slf.py())?.call_method1("method", (slf, name))
+    }
+
+    fn __setitem__(&self, _index: &Bound<'_, PyAny>, _part: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(PyTypeError::new_err(format!(
+            "{} cannot be changed; `hmcvi.where`, `hmcvi.concatenate` and `hmcvi.stack` make new values of parts",
+            self.named()
+        )))
     }
 }
 
-/// The first value among some objects.
-fn first_value(objects: &[Bound<'_, PyAny>]) -> PyResult<Value> {
-    let found =
-        objects.iter().find_map(|object| object.cast::<Value>().ok().map(|value| value.get().clone()));
-    found.ok_or_else(|| {
-        PyTypeError::new_err("expected a value of a model; functions of NumPy are for arrays that are known")
-    })
-}
-
-/// A function of a value by its name.
-#[pyfunction]
-pub(crate) fn apply(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
-    first_value(std::slice::from_ref(value))?.function(name)
-}
-
-/// A function of two values by its name, of which one may be known.
-#[pyfunction]
-pub(crate) fn apply_to_two(name: &str, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<Value> {
-    let one = first_value(&[a.clone(), b.clone()])?;
-    one.of(a)?.binary(name, &one.of(b)?)
-}
-
-/// `a` where the condition is not 0, else `b`.
-#[pyfunction]
-pub(crate) fn select(
-    condition: &Bound<'_, PyAny>,
-    a: &Bound<'_, PyAny>,
-    b: &Bound<'_, PyAny>,
-) -> PyResult<Value> {
-    let one = first_value(&[condition.clone(), a.clone(), b.clone()])?;
-    let [condition, a, b] = [one.of(condition)?, one.of(a)?, one.of(b)?];
-    let together = joined(condition.dims, a.dims).and_then(|dims| joined(dims, b.dims));
-    if together.is_none() {
-        let text = format!("`where` cannot take {}, {} and {} together", condition.dims, a.dims, b.dims);
-        return Err(one.tape.refused(&text, &[condition.place, a.place, b.place]));
-    }
-    one.apply(Operation::Select, &[&condition, &a, &b])
-}
-
-/// Numbers and vectors one after the other.
-#[pyfunction]
-pub(crate) fn concatenate(parts: Vec<Bound<'_, PyAny>>) -> PyResult<Value> {
-    let one = first_value(&parts)?;
-    let parts: Vec<Value> = parts.iter().map(|part| one.of(part)).collect::<PyResult<_>>()?;
-    if let Some(wrong) = parts.iter().find(|part| part.dims.sizes().len() > 1) {
-        let text = format!("`concatenate` takes numbers and vectors, not {}", wrong.dims);
-        return Err(one.tape.refused(&text, &[wrong.place]));
-    }
-    one.apply(Operation::Concat, &parts.iter().collect::<Vec<_>>())
-}
-
-/// Values of equal dimensions as parts of one, along a new first dimension.
-#[pyfunction]
-pub(crate) fn stack(parts: Vec<Bound<'_, PyAny>>) -> PyResult<Value> {
-    let one = first_value(&parts)?;
-    let parts: Vec<Value> = parts.iter().map(|part| one.of(part)).collect::<PyResult<_>>()?;
-    let dims = parts[0].dims;
-    if let Some(wrong) = parts.iter().find(|part| part.dims != dims) {
-        let text = format!("`stack` needs parts of equal dimensions, not {dims} and {}", wrong.dims);
-        return Err(one.tape.refused(&text, &[parts[0].place, wrong.place]));
-    }
-    let side_by_side = one.apply(Operation::Concat, &parts.iter().collect::<Vec<_>>())?;
-    let whole = arrays::dims_of(&[&[parts.len()], dims.sizes()].concat())?;
-    side_by_side.apply(Operation::Reshape(whole), &[&side_by_side])
-}
-
-/// A matrix whose rows are multiplied by the elements of a vector.
-#[pyfunction]
-pub(crate) fn scale_rows(scales: &Bound<'_, PyAny>, matrix: &Bound<'_, PyAny>) -> PyResult<Value> {
-    let one = first_value(&[scales.clone(), matrix.clone()])?;
-    let (scales, matrix) = (one.of(scales)?, one.of(matrix)?);
-    one.apply(Operation::ScaleRows, &[&scales, &matrix])
+/// Functions that Python makes of others.
+fn other_functions(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
+    py.import("hmcvi.of_numpy")
 }

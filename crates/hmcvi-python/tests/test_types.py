@@ -28,6 +28,9 @@ def test_pyright_has_no_complaint():
     pyright = shutil.which("pyright", path=str(Path(sys.executable).parent))
     if pyright is None:
         pytest.skip("pyright is not installed beside this Python")
+    # The package of that name fetches the program when it is first started.
+    if subprocess.run([pyright, "--version"], capture_output=True).returncode != 0:
+        pytest.skip("pyright could not be fetched")
     run = [pyright, "--pythonpath", sys.executable, "python/hmcvi", USE]
     found = subprocess.run(run, cwd=PACKAGE, capture_output=True, text=True)
     assert found.returncode == 0, found.stdout

@@ -21,6 +21,8 @@ def radon(
     eta = x @ b + alpha[county] + beta * floor + floor * beta - 2**beta
     gain = np.exp(eta) + hmcvi.maximum(eta, 0) + hmcvi.where(eta > 0, 1, eta)
     m.deterministic("gain", gain if centred else eta)
+    m.deterministic("spread", eta.reshape(-1, 2).std(axis=1) + hmcvi.softmax(eta)[0] + eta.sum((0,), keepdims=True))
+    m.add_log_density("by hand", hmcvi.normal(mu, sigma).log_prob(log_radon))
     m.add_log_density("penalty", -(beta**2).sum())
     parts = [hmcvi.normal(0, 1), hmcvi.normal(1, 1)]
     m.mixture("mixed", m.dirichlet("weights", np.ones(2)), parts, observed=log_radon)
@@ -54,7 +56,8 @@ def use(posterior: hmcvi.Posterior) -> None:
 
 def rest(counts: npt.NDArray[np.int64]) -> None:
     vae = hmcvi.VAE(latent=3, hidden=8, likelihood="poisson")
-    vae.fit_transform(counts)
+    vae.set_output(transform="pandas").fit_transform(counts)
+    print(vae.get_feature_names_out(), vae.set_params(latent=2).latent)
     print(vae.scores(counts).standard_error, vae.posterior(counts).after, hmcvi.open_run("run"))
     try:
         hmcvi.stan("model.stan")({"seed": 1}, y=3)

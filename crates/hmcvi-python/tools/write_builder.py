@@ -96,7 +96,13 @@ class Builder:
         upper: Number | None = None,
         support: str | None = None,
         observed: Number | None = None,
+        **unknown: Any,
     ) -> Value:
+        for option in unknown:
+            known = ", ".join(f"`{key}`" for key in Options.__annotations__)
+            where = "; `to_arviz` takes names of dimensions" if option == "dims" else ""
+            message = f"`{name}`: {distribution.name} has no option `{option}`, but {known}{where}"
+            raise ModelError(message, name)
         if observed is None:
             return self._trace.sample(_name(name), distribution, shape, lower, upper, support)
         for key, given in {"shape": shape, "lower": lower, "upper": upper, "support": support}.items():
@@ -123,7 +129,8 @@ def methods() -> list[tuple[str, str]]:
         parameters = list(inspect.signature(function).parameters.values())
         lines = "".join(f", {p.name}: {p.annotation}" for p in parameters)
         arguments = ", ".join(p.name for p in parameters)
-        doc = function.__doc__
+        # Python 3.13 leaves indentation out of doc strings, and others do not.
+        doc = inspect.cleandoc(function.__doc__).replace("\n", "\n" + 8 * " ")
         found.append((name, METHOD.format(name=name, parameters=lines, arguments=arguments, doc=doc)))
     return found
 

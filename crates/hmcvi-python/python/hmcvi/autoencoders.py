@@ -9,6 +9,7 @@ from typing import Any
 from . import _hmcvi, plots
 from . import progress as bars
 from .errors import DataError, Interrupted, SettingError
+from .estimator import Estimator, numbers_of
 from .fits import assignments
 from .kept import packed, unpack
 from .known import whole
@@ -63,7 +64,7 @@ class Scores:
         self.standard_error = standard_error
 
 
-class VAE:
+class VAE(Estimator):
     """An auto-encoder whose posterior approximation is improved by HMC steps inside the bound that it learns from.
 
     `likelihood` is "bernoulli", "gaussian", "poisson", "negative-binomial", "zero-inflated-negative-binomial",
@@ -119,35 +120,6 @@ class VAE:
         self.settings = settings
         self.progress = progress
 
-    # What scikit-learn asks of an estimator.
-
-    @classmethod
-    def _names(cls) -> tuple[str, ...]:
-        code = cls.__init__.__code__
-        return code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Arguments of the constructor by name."""
-        return {name: getattr(self, name) for name in self._names()}
-
-    def set_params(self, **parameters: Any) -> VAE:
-        """Sets arguments of the constructor by name."""
-        for name, value in parameters.items():
-            if name not in self._names():
-                raise ValueError(f"there is no parameter `{name}`; there are {', '.join(self._names())}")
-            setattr(self, name, value)
-        return self
-
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
-
-        return Tags(
-            estimator_type="density_estimator",
-            target_tags=TargetTags(required=False),
-            transformer_tags=TransformerTags(preserves_dtype=["float64"]),
-            input_tags=InputTags(sparse=True),
-        )
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "run_")
 
@@ -166,7 +138,7 @@ class VAE:
             given["data.source"], given["data.kind"] = source, self.kind
         else:
             rows = self._checked(X, fitting=True)
-            kind = self.kind or _kind(rows)
+            kind = self.kind or _kind(rows, annotated=hasattr(X, "obs_names"))
             data = self._divided(rows)
         given = {
             "seed": whole("seed", self.seed),
@@ -210,8 +182,11 @@ class VAE:
     # What a trained auto-encoder does.
 
     def transform(self, X: Any) -> Any:
-        """Means of the encoder's Gaussians, `[rows, latent]`."""
-        return self.posterior(X).mean
+        """Means of the encoder's Gaussians, `[rows, latent]`: an array, or the table that `set_output` asks for."""
+        return self._table(self.posterior(X).mean, X)
+
+    def _outputs(self) -> int:
+        return self._network.latent
 
     def posterior(self, X: Any, draws: int = 1, seed: int = 1) -> Encoded:
         """Draws from the posteriors of rows before and after the HMC steps."""
@@ -314,7 +289,8 @@ class VAE:
     def _checked(self, X: Any, *, fitting: bool) -> Any:
         import numpy as np
 
-        X = getattr(X, "X", X)
+        self._same_columns(X, fitting)
+        X = numbers_of(_rows_of(X))
         if np.any(np.ma.getmask(X)):
             raise DataError("some elements of the rows are masked; fill in or leave out such rows")
         try:
@@ -325,6 +301,23 @@ class VAE:
                 self.n_features_in_ = rows.shape[1]
             return rows
         return validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=fitting, ensure_min_samples=1 + fitting)
+
+    def _same_columns(self, X: Any, fitting: bool) -> None:
+        """Keeps the names that annotated data have for their columns, or refuses others than those of the training."""
+        names = [str(name) for name in X.var_names] if hasattr(X, "var_names") else None
+        if fitting:
+            self.var_names_in_ = names
+            return
+        before: list[str] | None = getattr(self, "var_names_in_", None)
+        if names is None or before is None or names == before:
+            return
+        missing = sorted(set(before) - set(names))
+        what = f"have no {', '.join(f'`{name}`' for name in missing[:3])}" if missing else "have another order"
+        raise DataError(
+            f"the columns (`var_names`) {what}{', ...' if len(missing) > 3 else ''}, unlike those of the training, which "
+            "`var_names_in_` names; `data[:, vae.var_names_in_]` has them in its order",
+            missing[0] if missing else None,
+        )
 
     def _divided(self, rows: Any) -> tuple[_hmcvi.Rows, _hmcvi.Rows, _hmcvi.Rows]:
         import numpy as np
@@ -373,12 +366,27 @@ def table(rows: Any) -> _hmcvi.Rows:
 MOST_COUNT = 2**24 - 1
 
 
-def _kind(rows: Any) -> str | None:
+def _rows_of(X: Any) -> Any:
+    """The rows of annotated data, also of those that are still in their file; all else is rows itself."""
+    if not hasattr(X, "X"):
+        return X
+    rows = X.X
+    if rows is None:
+        raise DataError("the annotated data have no `X`; give the layer that has the counts: `fit(data.layers[name])`")
+    return rows.to_memory() if hasattr(rows, "to_memory") else rows
+
+
+def _kind(rows: Any, annotated: bool = False) -> str | None:
     """What the type of the values says about them, as in files of the program; the library cannot see it any more.
 
-    Bytes that are not only 0 and 1 are intensities, and other whole numbers from 0 on are counts.
+    Bytes that are not only 0 and 1 are intensities, and other whole numbers from 0 on are counts. Annotated data have
+    counts in single precision: there, whole numbers are counts whatever their type is.
     """
     type_of = getattr(rows, "dtype", None)
+    if annotated and type_of is not None and type_of.kind == "f":
+        values = rows.data if hasattr(rows, "tocsr") else rows
+        whole_numbers = (values == values.round()).all() and values.min(initial=0) >= 0
+        return "count" if whole_numbers and 1 < values.max(initial=0) <= MOST_COUNT else None
     if type_of is None or type_of.kind not in "iu" or rows.max() <= 1:
         return None
     if type_of == "uint8":

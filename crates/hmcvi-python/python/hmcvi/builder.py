@@ -88,7 +88,13 @@ class Builder:
         upper: Number | None = None,
         support: str | None = None,
         observed: Number | None = None,
+        **unknown: Any,
     ) -> Value:
+        for option in unknown:
+            known = ", ".join(f"`{key}`" for key in Options.__annotations__)
+            where = "; `to_arviz` takes names of dimensions" if option == "dims" else ""
+            message = f"`{name}`: {distribution.name} has no option `{option}`, but {known}{where}"
+            raise ModelError(message, name)
         if observed is None:
             return self._trace.sample(_name(name), distribution, shape, lower, upper, support)
         for key, given in {"shape": shape, "lower": lower, "upper": upper, "support": support}.items():
@@ -300,7 +306,7 @@ class Builder:
 
     def lkj_corr(self, name: str, size: int, concentration: Number, **options: Unpack[Options]) -> Value:
         """Correlation matrices of so many variables, with a density in proportion to their determinant to the power of
-    `concentration - 1`."""
+        `concentration - 1`."""
         return self._draw(name, distributions.lkj_corr(size, concentration), **options)
 
     def lkj_corr_cholesky(self, name: str, size: int, concentration: Number, **options: Unpack[Options]) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .errors import DataError
 
@@ -54,10 +54,21 @@ class Comparison:
     def __len__(self) -> int:
         return len(self._rows)
 
+    def to_dict(self) -> dict[str, dict[str, float | None]]:
+        """Entries by model and column."""
+        return {row.name: {column: getattr(row, column) for column in self._COLUMNS} for row in self}
+
+    def to_pandas(self) -> Any:
+        """The table for pandas, with the names of the models as its index."""
+        import pandas
+
+        return pandas.DataFrame.from_dict(self.to_dict(), orient="index", columns=pandas.Index(self._COLUMNS))
+
     def _texts(self, row: Compared) -> list[str]:
         numbers = (row.log_evidence, row.difference, row.error, row.probability, row.bound)
         return [f"{number:.3f}" for number in numbers] + ["" if row.k_hat is None else f"{row.k_hat:.2f}"]
 
+    _COLUMNS = ("log_evidence", "difference", "error", "probability", "bound", "k_hat")
     _HEAD = ("log evidence", "difference", "error", "probability", "bound", "k-hat")
 
     def __repr__(self) -> str:

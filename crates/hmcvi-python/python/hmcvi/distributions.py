@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Union
 
+from . import _hmcvi
+
 if TYPE_CHECKING:
     from ._hmcvi import Value
 
@@ -33,6 +35,20 @@ class Distribution:
         self.arguments = list(arguments)
         self.components = list(components)
         self.size = size
+
+    def log_prob(self, x: Number) -> Value:
+        """The log density at `x`, element by element: for densities that are put together by hand.
+
+        >>> import hmcvi, numpy as np
+        >>> @hmcvi.model
+        ... def counts(m, y):
+        ...     zero, rate = m.beta("zero", 1, 1), m.exponential("rate", 1)
+        ...     seen = hmcvi.log(1 - zero) + hmcvi.poisson(rate).log_prob(y)
+        ...     m.add_log_density("y", hmcvi.where(y == 0, np.logaddexp(hmcvi.log(zero), seen), seen))
+        >>> counts(y=[0, 3, 0, 1]).dimension
+        2
+        """
+        return _hmcvi.log_prob(self, x)
 
     def __repr__(self) -> str:
         return f"<hmcvi.{self.name}>"

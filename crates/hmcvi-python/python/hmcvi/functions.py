@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import _hmcvi
+from .of_numpy import dot as product
+from .of_numpy import joined
 
 if TYPE_CHECKING:
     from ._hmcvi import Value
@@ -87,6 +89,11 @@ def erf(x: Value) -> Value:
     return _hmcvi.apply("erf", x)
 
 
+def erfc(x: Value) -> Value:
+    """`1 - erf(x)`."""
+    return _hmcvi.apply("erfc", x)
+
+
 def normal_cdf(x: Value) -> Value:
     """The standard normal distribution function."""
     return _hmcvi.apply("normal_cdf", x)
@@ -122,14 +129,20 @@ def where(condition: Number, a: Number, b: Number) -> Value:
     return _hmcvi.select(condition, a, b)
 
 
-def concatenate(parts: Sequence[Number]) -> Value:
-    """Numbers and vectors one after the other, of which at least one is a value of the model."""
-    return _hmcvi.concatenate(list(parts))
+def concatenate(parts: Sequence[Number], axis: int = 0) -> Value:
+    """Numbers and arrays one after the other along a dimension, of which at least one is a value of the model."""
+    import numpy as np
+
+    # A number is a vector of one.
+    given: Sequence[Any] = parts
+    return joined(np.concatenate, [np.atleast_1d(part) for part in given], axis)
 
 
-def stack(parts: Sequence[Number]) -> Value:
-    """Values of one shape as parts of a new first dimension, of which at least one is a value of the model."""
-    return _hmcvi.stack(list(parts))
+def stack(parts: Sequence[Number], axis: int = 0) -> Value:
+    """Values of one shape as parts of a new dimension, of which at least one is a value of the model."""
+    import numpy as np
+
+    return joined(np.stack, parts, axis)
 
 
 def scale_rows(scales: Number, matrix: Number) -> Value:
@@ -140,23 +153,46 @@ def scale_rows(scales: Number, matrix: Number) -> Value:
     return _hmcvi.scale_rows(scales, matrix)
 
 
-def logsumexp(x: Value, axis: int | None = None) -> Value:
-    """`log(sum(exp(x)))` over all elements, or along a dimension."""
-    return x.logsumexp(axis)
+def logsumexp(x: Value, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Value:
+    """`log(sum(exp(x)))` over all elements, or along dimensions."""
+    return x.logsumexp(axis, keepdims=keepdims)
 
 
-def dot(a: Value, b: Number) -> Value:
+def softmax(x: Value, axis: int = -1) -> Value:
+    """`exp(x) / sum(exp(x))` along a dimension: probabilities from their logarithms up to a constant."""
+    return exp(log_softmax(x, axis))
+
+
+def log_softmax(x: Value, axis: int = -1) -> Value:
+    """The logarithm of `softmax`."""
+    return x - x.logsumexp(axis, keepdims=True)
+
+
+def dot(a: Number, b: Number) -> Value:
     """The sum of the products of the elements of two vectors."""
-    return a @ b
+    return product(a, b)
+
+
+def cholesky(x: Value) -> Value:
+    """The Cholesky factor `L` of a positive definite matrix `L @ L.T`."""
+    return x.cholesky()
+
+
+def cumsum(x: Value, axis: int | None = None) -> Value:
+    """The sums of the elements up to each, of all or along a dimension."""
+    return x.cumsum(axis)
 
 
 __all__ = [
     "atan",
+    "cholesky",
     "concatenate",
     "cos",
+    "cumsum",
     "digamma",
     "dot",
     "erf",
+    "erfc",
     "exp",
     "expm1",
     "lgamma",
@@ -164,6 +200,7 @@ __all__ = [
     "log1p",
     "log_normal_cdf",
     "log_sigmoid",
+    "log_softmax",
     "logit",
     "logsumexp",
     "maximum",
@@ -172,6 +209,7 @@ __all__ = [
     "scale_rows",
     "sigmoid",
     "sin",
+    "softmax",
     "softplus",
     "sqrt",
     "square",

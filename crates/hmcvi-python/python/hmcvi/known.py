@@ -76,4 +76,6 @@ def _advice(given: Any) -> str:
     """What to do with tables that say more than numbers."""
     if hasattr(getattr(given, "cat", given), "codes"):
         return "; the `codes` of categories are numbers"
+    if hasattr(given, "keys"):
+        return "; parts that have names are data of their own: `model(**table)`, or `model(x=table[\"x\"], ...)`"
     return "; `toarray()` gives the numbers" if hasattr(given, "toarray") else ""

@@ -54,6 +54,8 @@ class Summary:
         return cls([(row["name"], *(row[column] for column in columns)) for row in rows], columns)
 
     def __getitem__(self, name: str) -> Row:
+        if name not in self._rows:
+            raise KeyError(f"there is no number `{name}`; there are {', '.join(self._rows)}")
         return self._rows[name]
 
     def __iter__(self) -> Iterator[Row]:
@@ -65,6 +67,12 @@ class Summary:
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Entries by name and column."""
         return {row.name: {column: getattr(row, column) for column in self.columns} for row in self}
+
+    def to_pandas(self) -> Any:
+        """The table for pandas, with the names of the numbers as its index."""
+        import pandas
+
+        return pandas.DataFrame.from_dict(self.to_dict(), orient="index", columns=pandas.Index(self.columns))
 
     def _texts(self, row: Row) -> list[str]:
         entries = (getattr(row, column) for column in self.columns)

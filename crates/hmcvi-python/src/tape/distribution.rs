@@ -2,12 +2,15 @@
 
 use hmcvi::bayes::{self, Arg, Builder, Dims, Distribution, Support};
 
+use super::operation::{joined, repeat};
 use super::var;
 
 /// A distribution by its name, with the steps that made its arguments.
 #[derive(Clone)]
 pub(crate) struct Description {
     make: Make,
+    /// Whether it is one of numbers, whose arguments are repeated as in NumPy.
+    of_numbers: bool,
     arguments: Vec<usize>,
     /// Distributions that it is made of.
     components: Vec<Description>,
@@ -45,14 +48,14 @@ macro_rules! distributions {
         numbers { $($name:ident $count:literal [$($argument:ident),*];)* }
         others { $($other:ident $other_count:literal |$arguments:ident, $components:ident, $size:ident, $m:ident| $make:expr;)* }
     ) => {
-        /// Number of arguments, and how the distribution is made of them.
-        fn find(name: &str) -> Option<(usize, Make)> {
+        /// Number of arguments, how the distribution is made of them, and whether it is one of numbers.
+        fn find(name: &str) -> Option<(usize, Make, bool)> {
             Some(match name {
                 $(stringify!($name) => ($count, |arguments, _, _, _| {
                     let &[$($argument),*] = arguments else { unreachable!("arguments were counted") };
                     bayes::$name($($argument),*)
-                }),)*
-                $(stringify!($other) => ($other_count, |$arguments, $components, $size, $m| $make),)*
+                }, true),)*
+                $(stringify!($other) => ($other_count, |$arguments, $components, $size, $m| $make, false),)*
                 _ => return None,
             })
         }
@@ -130,11 +133,11 @@ impl Description {
         components: Vec<Description>,
         size: usize,
     ) -> Result<Self, DescriptionError> {
-        let (count, make) = find(name).ok_or(DescriptionError::Unknown)?;
+        let (count, make, of_numbers) = find(name).ok_or(DescriptionError::Unknown)?;
         if count != arguments.len() {
             return Err(DescriptionError::Arguments(count));
         }
-        Ok(Description { make, arguments, components, size, shape: None, region: Region::Own })
+        Ok(Description { make, of_numbers, arguments, components, size, shape: None, region: Region::Own })
     }
 
     pub(crate) fn operands(&self) -> Vec<usize> {
@@ -146,13 +149,32 @@ impl Description {
         all
     }
 
+    /// Dimensions of its arguments together, where it is a distribution of numbers or a mixture of such.
+    pub(crate) fn dims<'g>(&self, value: &dyn Fn(usize) -> Arg<'g>) -> Option<Dims> {
+        let parts = self.components.iter().map(|part| part.dims(value));
+        let own = self.arguments.iter().map(|place| Some(value(*place).dims()));
+        let all: Vec<Option<Dims>> = if self.of_numbers { own.collect() } else { parts.collect() };
+        let mut all = all.into_iter();
+        let first = all.next().unwrap_or(self.of_numbers.then_some(Dims::SCALAR))?;
+        all.try_fold(first, |together, dims| joined(together, dims?))
+    }
+
+    /// The distribution, with arguments that are repeated as in NumPy to the dimensions of what it describes.
     pub(crate) fn build<'g>(
         &self,
         m: &mut Builder<'g>,
         value: &dyn Fn(usize) -> Arg<'g>,
+        described: Option<Dims>,
     ) -> Distribution<'g> {
-        let arguments: Vec<Arg<'g>> = self.arguments.iter().map(|place| value(*place)).collect();
-        let components = self.components.iter().map(|part| part.build(m, value)).collect();
+        let fits = |dims: Dims| joined(dims, described?).filter(|dims| Some(*dims) == described);
+        let all_of_it = |place: &usize| match value(*place) {
+            Arg::Var(argument) if self.of_numbers => {
+                Arg::Var(fits(argument.dims()).map_or(argument, |dims| repeat(argument, dims)))
+            }
+            other => other,
+        };
+        let arguments: Vec<Arg<'g>> = self.arguments.iter().map(all_of_it).collect();
+        let components = self.components.iter().map(|part| part.build(m, value, described)).collect();
         let plain = (self.make)(&arguments, components, self.size, m);
         let shaped = match self.shape {
             Some(dims) => plain.shape(dims),

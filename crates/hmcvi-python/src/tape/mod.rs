@@ -22,6 +22,8 @@ pub(crate) enum Step {
     Apply { operation: Operation, operands: Vec<usize> },
     /// A variable to infer.
     Sample { name: String, distribution: Description },
+    /// The log density of a distribution at a value.
+    LogProb { distribution: Description, value: usize },
     /// A name for a value.
     Deterministic { name: String, value: usize },
     /// Data that were seen.
@@ -47,7 +49,9 @@ impl Step {
             Step::Apply { operands, .. } => operands.clone(),
             Step::Sample { distribution, .. } => distribution.operands(),
             Step::Deterministic { value, .. } | Step::LogDensity { value, .. } => vec![*value],
-            Step::Observe { distribution, seen, .. } => [distribution.operands(), vec![*seen]].concat(),
+            Step::Observe { distribution, seen: value, .. } | Step::LogProb { distribution, value } => {
+                [distribution.operands(), vec![*value]].concat()
+            }
         }
     }
 
@@ -59,7 +63,8 @@ impl Step {
                 operation.apply(&operands).into()
             }
             Step::Sample { name, distribution } => {
-                let distribution = distribution.build(m, value);
+                let dims = distribution.shape.or_else(|| distribution.dims(value));
+                let distribution = distribution.build(m, value, dims);
                 m.sample(name, distribution).into()
             }
             Step::Deterministic { name, value: place } => {
@@ -67,10 +72,12 @@ impl Step {
                 m.deterministic(name, value).into()
             }
             Step::Observe { name, distribution, seen } => {
-                let (distribution, seen) = (distribution.build(m, value), var(m, value(*seen)));
+                let seen = var(m, value(*seen));
+                let distribution = distribution.build(m, value, Some(seen.dims()));
                 m.observe(name, distribution, seen);
                 Arg::Number(0.0)
             }
+            Step::LogProb { distribution, value: place } => log_prob(m, distribution, value, *place),
             Step::LogDensity { name, value: place } => {
                 let value = var(m, value(*place));
                 m.add_log_density(name, value);
@@ -116,6 +123,37 @@ impl Step {
         })?;
         Ok(bound.values().last().map_or(Dims::SCALAR, |(_, dims)| *dims))
     }
+}
+
+/// The log density of a distribution at a value, both repeated to the dimensions that they have together.
+fn log_prob<'g>(
+    m: &mut Builder<'g>,
+    distribution: &Description,
+    value: &dyn Fn(usize) -> Arg<'g>,
+    place: usize,
+) -> Arg<'g> {
+    let x = var(m, value(place));
+    let together = distribution.dims(value).and_then(|dims| joined(dims, x.dims()));
+    let x = match together {
+        Some(dims) => all_of(m, x, dims),
+        None => x,
+    };
+    let distribution = distribution.build(m, value, Some(x.dims()));
+    match distribution.check(x) {
+        Ok(()) => distribution.log_prob(x).into(),
+        Err(problem) => {
+            x.graph().note_problem(|| problem);
+            x.into()
+        }
+    }
+}
+
+/// A value as often as these dimensions need it, also if it is a scalar.
+fn all_of<'g>(m: &mut Builder<'g>, x: Var<'g>, dims: Dims) -> Var<'g> {
+    if x.dims().is_scalar() && !dims.is_scalar() {
+        return m.known(dims, &vec![0.0; dims.elements()]) + x;
+    }
+    operation::repeat(x, dims)
 }
 
 /// The name of what a step makes while it is checked; no variable's name begins with a space.

@@ -152,7 +152,8 @@ fn repeated<const N: usize>(values: [Var<'_>; N]) -> [Var<'_>; N] {
     }
 }
 
-fn repeat(value: Var<'_>, dims: Dims) -> Var<'_> {
+/// A value as often as these dimensions need it; a scalar stays what it is.
+pub(super) fn repeat(value: Var<'_>, dims: Dims) -> Var<'_> {
     let own = value.dims();
     if own.is_scalar() || own == dims {
         return value;
