@@ -124,7 +124,7 @@ fn open_stan(
     let of = |source| OpenError::Program { file: file.clone(), source };
     let program = Program::open(file).map_err(of)?;
     let data = read()?.unwrap_or_default();
-    let settings = Settings { constants: true, seed: spec.seed };
+    let settings = Settings { constants: true, seed: spec.seed, bounds_of_uniform: true };
     let model = program.model_with(&data, &settings).map_err(|source| OpenError::Run {
         file: file.clone(),
         needs_data: spec.data.is_none() && !program.data_names().is_empty(),

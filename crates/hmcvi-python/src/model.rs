@@ -238,7 +238,7 @@ impl StanProgram {
         seed: u64,
     ) -> PyResult<BoundModel> {
         let data = trace::data_of(data)?;
-        let settings = Settings { constants: true, seed };
+        let settings = Settings { constants: true, seed, bounds_of_uniform: true };
         let model = py.detach(|| self.program.model_with(&data, &settings));
         let model = model.and_then(|model| model.check_proper().map(|()| model));
         let model = model.map_err(|error| failure::of_stan(&error, self.file.as_deref()))?;

@@ -114,7 +114,8 @@ pub(crate) enum StmtKind {
     Return(Option<Expr>),
     Break,
     Continue,
-    Reject,
+    /// What it says: texts and values.
+    Reject(Vec<Expr>),
     Print,
     Empty,
 }
@@ -142,7 +143,7 @@ pub(crate) enum ExprKind {
     Int(i64),
     Real(f64),
     Imaginary(f64),
-    Text,
+    Text(String),
     Var {
         name: String,
         slot: usize,

@@ -159,6 +159,20 @@ impl Value {
         }
     }
 
+    /// The value as messages of programs have it: arrays in brackets, their first numbers only.
+    pub(crate) fn in_words(&self) -> String {
+        const MOST: usize = 20;
+        match self.known() {
+            None => "(depends on parameters)".into(),
+            Some(known) if self.is_scalar() => known[0].to_string(),
+            Some(known) => {
+                let shown: Vec<String> = known.iter().take(MOST).map(f64::to_string).collect();
+                let more = if known.len() > MOST { ", ..." } else { "" };
+                format!("[{}{more}]", shown.join(", "))
+            }
+        }
+    }
+
     /// The number, if it is one that is known.
     pub(crate) fn number(&self) -> Option<f64> {
         match (&self.data, self.is_scalar()) {

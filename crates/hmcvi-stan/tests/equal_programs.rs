@@ -3,7 +3,7 @@
 
 use hmcvi::bayes::{Bound, Data};
 use hmcvi_graph::{CpuOptions, Graph, Run, Store};
-use hmcvi_stan::Program;
+use hmcvi_stan::{Program, Settings};
 
 fn bound(text: &str, data: &str) -> Bound {
     let data = Data::from_json(data).expect("data");
@@ -53,6 +53,11 @@ fn programs_that_say_the_same_have_the_same_density() {
             "parameters { vector[3] v; } model { v ~ std_normal(); target += sum(v .* [1, 2, 3]') ; }",
             "functions { real f_lpdf(vector x, array[] int k) { real s = 0; for (i in k) s += normal_lupdf(x[i] | 0, 1); return s; } }
              parameters { vector[3] v; } model { v ~ f({1, 2, 3}); target += [1, 2, 3] * v; }",
+        ),
+        (
+            "parameters { simplex[2] p; array[3] vector[2] d; } model { target += log_mix(p, d); }",
+            "parameters { simplex[2] p; array[3] vector[2] d; }
+             model { for (n in 1:3) target += log_sum_exp(log(p) + d[n]); }",
         ),
         (
             "data { int N; vector[N] y; } parameters { vector[N] x; real<lower=0> s; }
@@ -212,5 +217,48 @@ fn loops_over_observations_are_a_few_operations() {
         let (few, many) = (bound(&text, &rows(20)), bound(&text, &rows(10_000)));
         let (few, many) = (operations(&few), operations(&many));
         assert!(many < few + 20 && many < 150, "{few} operations for 20 rows, {many} for 10,000: {body}");
+    }
+}
+
+#[test]
+fn uniform_priors_are_bounds_where_that_is_asked_for() {
+    let narrowed = |text: &str| {
+        let settings = Settings { bounds_of_uniform: true, ..Settings::default() };
+        let found = Program::parse(text).and_then(|program| program.model_with(&Data::new(), &settings));
+        found.unwrap_or_else(|error| panic!("{error}")).bound().clone()
+    };
+    let same = [
+        (
+            "parameters { vector[2] b; } model { b[1] ~ uniform(-3, 0); b[2] ~ uniform(0, 2); b ~ normal(0, 1); }",
+            "parameters { real<lower=-3, upper=0> a; real<lower=0, upper=2> b; } model { a ~ normal(0, 1); b ~ normal(0, 1); }",
+        ),
+        (
+            "parameters { real x; array[2] real<lower=0> s; }
+             model { x ~ normal(0, s[1]); for (i in 1:2) s[i] ~ uniform(-1, i); }",
+            "parameters { real x; real<lower=0, upper=1> s; real<lower=0, upper=2> t; } model { x ~ normal(0, s); }",
+        ),
+        (
+            "parameters { real m; real x; } model { m ~ uniform(2, 5); x ~ normal(m, 7); }",
+            "parameters { real<lower=2, upper=5> m; real x; } model { x ~ normal(m, 7); }",
+        ),
+    ];
+    let z = [0.3, -0.4, 0.9];
+    for (text, declared) in same {
+        let (own, expected) = (narrowed(text), bound(declared, "{}"));
+        let z = &z[..own.dimension()];
+        assert!((at(&own, z) - at(&expected, z)).abs() < 1e-12, "{text}");
+    }
+    // Where a number has no bounds, or has them under a condition, all is as it is declared.
+    let unchanged = [
+        "parameters { vector[2] b; } model { b[1] ~ uniform(-1, 1); b ~ normal(0, 1); }",
+        "parameters { real<lower=-1> b; } model { b ~ normal(0, 1); if (b > 0) b ~ uniform(-1, 1); }",
+        "parameters { ordered[2] b; } model { b ~ uniform(-2, 2); }",
+        "parameters { real<lower=0, upper=1> b; } model { b ~ uniform(-1, 2); }",
+    ];
+    for text in unchanged {
+        let (own, expected) = (narrowed(text), bound(text, "{}"));
+        let z = &z[..own.dimension()];
+        assert_eq!(at(&own, z), at(&expected, z), "{text}");
+        assert!(at(&own, z).is_finite(), "{text}");
     }
 }

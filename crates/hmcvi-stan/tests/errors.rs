@@ -134,6 +134,19 @@ fn errors_underline_the_text_and_say_what_to_write() {
             "nothing is returned",
             "real f(real x)",
         ),
+        (
+            "data { int N; vector[2] v; } parameters { real x; } model { if (N < 5) reject(\"N is \", N, \" beside \", v); }",
+            "{\"N\": 3, \"v\": [1, 2.5]}",
+            "the program rejects its values here: N is 3 beside [1, 2.5]\n",
+            "reject(\"N is \", N, \" beside \", v);",
+        ),
+        (
+            "parameters { real x; } model { reject(\"x is \", x); }",
+            "{}",
+            "rejects its values here: x is (depends on parameters)\n",
+            "reject(\"x is \", x);",
+        ),
+        ("parameters { real x; } model { reject(\"y is \", y); }", "{}", "`y` is not declared here", "y"),
         ("data { } model { }", "{}", "no parameters", ""),
     ];
     for (text, data, said, underlined) in cases {
@@ -145,4 +158,17 @@ fn errors_underline_the_text_and_say_what_to_write() {
         let part: String = text.chars().skip(start).take(marks).collect();
         assert_eq!(part, underlined, "{shown}");
     }
+}
+
+#[test]
+fn a_density_that_is_finite_nowhere_names_the_data_that_are_no_numbers() {
+    let text = "data { array[3] real x; vector[2] y; vector[2] z; } parameters { real a; }
+        model { y ~ normal(a * x[1] + z, 1); a ~ normal(0, 1); }";
+    let data = r#"{"x": [1, "NaN", 2], "y": [1, 2], "z": [0, "Inf"]}"#;
+    let data = Data::from_json(data).expect("data");
+    let model = Program::parse(text).and_then(|program| program.model(&data)).expect(text);
+    let said = model.bound().without_density().expect("a program");
+    let expected = "`target` is not finite there; `x` of the data is NaN at position 1 (from 0); `z` of the data is inf at \
+                    position 1 (from 0)";
+    assert_eq!(said, expected);
 }

@@ -14,7 +14,7 @@ impl Checker {
             ExprKind::Int(_) => Ok(Ty::INT),
             ExprKind::Real(_) => Ok(Ty::REAL),
             ExprKind::Imaginary(_) => Ok(Ty::COMPLEX),
-            ExprKind::Text => Ok(Ty::OTHER),
+            ExprKind::Text(_) => Ok(Ty::OTHER),
             ExprKind::Var { name, slot } => match self.find(name) {
                 Some(known) => {
                     *slot = known.slot;

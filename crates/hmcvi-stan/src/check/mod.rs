@@ -188,7 +188,7 @@ impl Checker {
 
 fn may_return(statement: &Stmt) -> bool {
     match &statement.kind {
-        StmtKind::Return(_) | StmtKind::Reject => true,
+        StmtKind::Return(_) | StmtKind::Reject(_) => true,
         StmtKind::Block(all) => all.iter().any(may_return),
         StmtKind::If { then, otherwise, .. } => {
             may_return(then) || otherwise.as_ref().is_some_and(|statement| may_return(statement))

@@ -129,7 +129,12 @@ impl Checker {
             StmtKind::Break | StmtKind::Continue if self.loops == 0 => {
                 return Err(Problem::at(span, "`break` and `continue` stand in loops only"));
             }
-            StmtKind::Reject | StmtKind::Print | StmtKind::Empty | StmtKind::Break | StmtKind::Continue => {}
+            StmtKind::Reject(said) => {
+                for e in said {
+                    self.expr(e)?;
+                }
+            }
+            StmtKind::Print | StmtKind::Empty | StmtKind::Break | StmtKind::Continue => {}
         }
         Ok(())
     }

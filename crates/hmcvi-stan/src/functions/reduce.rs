@@ -68,11 +68,25 @@ pub(super) const FUNCTIONS: &[Entry] = &[
     }),
     ("log_mix", "real(vector|row_vector|real[], vector|row_vector|real[])", |m, a| {
         let logs = m.map("log", &[&a[0]])?;
-        let (logs, densities) = (as_vector(&logs), as_vector(&a[1]));
-        let sum = m.add(&logs, &densities)?;
-        m.reduce(Op::LogSumExp, &sum)
+        mixed(m, &logs, &a[1])
+    }),
+    ("log_mix", "real(vector|row_vector|real[], vector[]|row_vector[]|real[,])", |m, a| {
+        let logs = m.map("log", &[&a[0]])?;
+        let (count, size) = (a[1].sizes.at(0), a[0].elements());
+        if a[1].elements() != count * size {
+            return Err(format!("`log_mix` of {size} parts takes arrays of as many, not {}", a[1].sizes));
+        }
+        let each = |i: usize| mixed(m, &logs, &a[1].slice(Ty::VECTOR, &[size], i * size));
+        let all = (0..count).map(each).collect::<Result<Vec<_>, _>>()?;
+        m.sum(&crate::machine::joined(Ty::VECTOR, &[count], &all))
     }),
 ];
+
+/// The log density of a mixture, from logarithms of its parts and their log densities.
+fn mixed(machine: &mut Machine<'_>, logs: &Value, densities: &Value) -> Found {
+    let sum = machine.add(&as_vector(logs), &as_vector(densities))?;
+    machine.reduce(Op::LogSumExp, &sum)
+}
 
 pub(super) fn as_vector(value: &Value) -> Value {
     value.with(Ty::VECTOR, &[value.elements()])

@@ -69,7 +69,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Number of values that wait to be returned.
-    fn waiting(&self) -> usize {
+    pub(super) fn waiting(&self) -> usize {
         self.pending.last().map_or(0, Vec::len)
     }
 

@@ -14,7 +14,7 @@ impl Machine<'_> {
             ExprKind::Int(x) => Ok(Value::int(*x as f64)),
             ExprKind::Real(x) => Ok(Value::num(*x)),
             ExprKind::Imaginary(x) => Ok(Value::known_of(Ty::COMPLEX, &[2], vec![0.0, *x])),
-            ExprKind::Text => Ok(Value { ty: Ty::OTHER, ..Value::num(0.0) }),
+            ExprKind::Text(_) => Ok(Value { ty: Ty::OTHER, ..Value::num(0.0) }),
             ExprKind::Var { slot, .. } => Ok(frame[*slot].clone()),
             ExprKind::Index(of, indices) => {
                 // Variables are looked at where they are, not copied.

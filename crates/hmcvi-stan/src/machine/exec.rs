@@ -4,7 +4,7 @@ use super::{Flow, Frame, Machine};
 use crate::ast::{BinaryOp, Expr, ExprKind, LValue, Stmt, StmtKind};
 use crate::error::{Problem, Result, Span};
 use crate::functions::{self, density};
-use crate::model::declared;
+use crate::model::{declared, uniform};
 use crate::value::Value;
 
 impl<'p> Machine<'p> {
@@ -86,14 +86,28 @@ impl<'p> Machine<'p> {
             StmtKind::Break => return Ok(Flow::Break),
             StmtKind::Continue => return Ok(Flow::Continue),
             // On one side of a condition on parameters: those values have no density.
-            StmtKind::Reject if self.branches > 0 => self.add_target(Value::num(f64::NEG_INFINITY)),
-            StmtKind::Reject => {
-                let message = "the program rejects its values here";
+            StmtKind::Reject(_) if self.branches > 0 => self.add_target(Value::num(f64::NEG_INFINITY)),
+            StmtKind::Reject(parts) => {
+                let said = self.said(parts, frame)?;
+                let colon = if said.is_empty() { "" } else { ": " };
+                let message = format!("the program rejects its values here{colon}{said}");
                 return Err(Problem::at(statement.span, message));
             }
             StmtKind::Print | StmtKind::Empty => {}
         }
         Ok(Flow::Next)
+    }
+
+    /// Texts and values as a statement says them, one after the other.
+    fn said(&mut self, parts: &[Expr], frame: &mut Frame) -> Result<String> {
+        let mut all = String::new();
+        for e in parts {
+            match &e.kind {
+                ExprKind::Text(text) => all.push_str(text),
+                _ => all.push_str(&self.eval(e, frame)?.in_words()),
+            }
+        }
+        Ok(all)
     }
 
     fn for_each(&mut self, slot: usize, over: &Expr, body: &'p Stmt, frame: &mut Frame) -> Result<Flow> {
@@ -177,6 +191,9 @@ impl<'p> Machine<'p> {
             }
         }
         let keeps = self.constants;
+        if name == "uniform" && self.branches == 0 && self.waiting() == 0 {
+            self.uniforms.extend(uniform::said(&all[0], &all[1], &all[2]));
+        }
         let log_density = density::log_density(self, name, &all, keeps).map_err(|m| Problem::at(span, m))?;
         self.add_target(log_density);
         self.truncate(span, name, &all, truncation, frame)

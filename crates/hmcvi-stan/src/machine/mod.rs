@@ -21,6 +21,7 @@ use hmcvi::dist::random::RandomSource;
 use crate::ast::{Blocks, Function};
 use crate::error::{Problem, Result, Span};
 use crate::functions::density::Kernels;
+use crate::model::uniform::Uniform;
 use crate::tape::Tape;
 use crate::types::Ty;
 use crate::value::{Data, Value};
@@ -66,6 +67,8 @@ pub(crate) struct Machine<'p> {
     branches: usize,
     /// Values that functions return under conditions that depend on parameters.
     pending: Vec<Vec<(Value, Value)>>,
+    /// What uniform priors say.
+    pub(crate) uniforms: Vec<Uniform>,
 }
 
 impl<'p> Machine<'p> {
@@ -85,6 +88,7 @@ impl<'p> Machine<'p> {
             numbers: 0,
             branches: 0,
             pending: Vec::new(),
+            uniforms: Vec::new(),
         }
     }
 
@@ -93,6 +97,7 @@ impl<'p> Machine<'p> {
         self.tape = Tape::default();
         self.target.clear();
         self.pending.clear();
+        self.uniforms.clear();
         (self.random, self.steps, self.numbers) = (random, 0, 0);
         (self.depth, self.branches) = (0, 0);
     }

@@ -6,6 +6,7 @@ use hmcvi::bayes::{self, Bound, Data, Dims, ModelError};
 use hmcvi::dist::random::RandomSource;
 use hmcvi_graph::random::Key;
 
+use super::uniform::{self, Bounds};
 use super::{Model, Parameter, Program, Settings, data, declared, generate, parameter};
 use crate::ast::{Blocks, Stmt, StmtKind};
 use crate::error::{Problem, Result};
@@ -24,27 +25,24 @@ pub(super) fn model(program: &Program, data: &Data, settings: &Settings) -> Resu
     let mut machine = Machine::new(blocks, settings.constants, Some(random(settings.seed, 1, 0)));
     data::read(&mut machine, &blocks.data, data, &mut frame)?;
     run(&mut machine, &blocks.transformed_data, &mut frame)?;
-    let with_data = frame.clone();
     machine.random = None;
-    let mut parameters = Vec::new();
-    for statement in &blocks.parameters {
-        parameter::declare(&mut machine, statement, &mut parameters, &mut frame)?;
+    let (mut parameters, mut derived) = written(&mut machine, blocks, frame.clone(), &Bounds::new())?;
+    if settings.bounds_of_uniform {
+        let narrower = uniform::bounds(&machine, &parameters);
+        if !narrower.is_empty() {
+            machine.begin(None);
+            (parameters, derived) = written(&mut machine, blocks, frame.clone(), &narrower)?;
+        }
     }
-    if parameters.is_empty() {
-        return Err("the program has no parameters; there is nothing to infer".into());
-    }
-    run(&mut machine, &blocks.transformed_parameters, &mut frame)?;
-    let derived = transformed(&mut machine, blocks, &mut frame)?;
-    run(&mut machine, &blocks.model, &mut frame)?;
     let parameters: Arc<[Parameter]> = parameters.into();
     let improper = improper(&machine, blocks, &parameters);
     let plan = Plan::new(std::mem::take(&mut machine.tape), &machine.target, &derived, parameters.clone())?;
-    let bound = bind(plan)?;
+    let bound = bind(plan, &not_finite(blocks, data))?;
     let mut model = Model {
         program: program.clone(),
         bound,
         parameters,
-        frame: Arc::new(with_data),
+        frame: Arc::new(frame),
         variables: Vec::new(),
         orders: Vec::new(),
         improper,
@@ -54,6 +52,29 @@ pub(super) fn model(program: &Program, data: &Data, settings: &Settings) -> Resu
     model.orders = model.variables.iter().map(generate::Variable::order).collect();
     model.names = model.variables.iter().flat_map(generate::Variable::names).collect();
     Ok(model)
+}
+
+/// Transformed parameters by name.
+type Derived = Vec<(String, Dims, Value)>;
+
+/// Runs the program from its parameters on: these, and transformed parameters by name.
+fn written<'p>(
+    machine: &mut Machine<'p>,
+    blocks: &'p Blocks,
+    mut frame: Frame,
+    narrower: &Bounds,
+) -> Result<(Vec<Parameter>, Derived)> {
+    let mut parameters = Vec::new();
+    for statement in &blocks.parameters {
+        parameter::declare(machine, statement, &mut parameters, narrower, &mut frame)?;
+    }
+    if parameters.is_empty() {
+        return Err("the program has no parameters; there is nothing to infer".into());
+    }
+    run(machine, &blocks.transformed_parameters, &mut frame)?;
+    let derived = transformed(machine, blocks, &mut frame)?;
+    run(machine, &blocks.model, &mut frame)?;
+    Ok((parameters, derived))
 }
 
 /// A parameter that the log density does not depend on, and whose support has no end.
@@ -85,11 +106,7 @@ pub(super) fn run<'p>(
 }
 
 /// Transformed parameters by name, those that are known left out.
-fn transformed(
-    machine: &mut Machine<'_>,
-    blocks: &Blocks,
-    frame: &mut Frame,
-) -> Result<Vec<(String, Dims, Value)>> {
+fn transformed(machine: &mut Machine<'_>, blocks: &Blocks, frame: &mut Frame) -> Result<Derived> {
     let mut all = Vec::new();
     for statement in &blocks.transformed_parameters {
         let StmtKind::Declare { name, declared, slot, .. } = &statement.kind else { continue };
@@ -104,8 +121,18 @@ fn transformed(
     Ok(all)
 }
 
+/// Data of the program that have numbers that are none: a model without any density is asked for them.
+fn not_finite(blocks: &Blocks, data: &Data) -> Data {
+    let declared = blocks.data.iter().filter_map(|statement| match &statement.kind {
+        StmtKind::Declare { name, .. } => data.get(name).map(|array| (name, array)),
+        _ => None,
+    });
+    let odd = declared.filter(|(_, array)| array.values.iter().any(|x| !x.is_finite()));
+    odd.fold(Data::new(), |all, (name, array)| all.with(name, array.clone()))
+}
+
 /// The model of a plan, with its data inside.
-fn bind(plan: Plan) -> Result<Bound> {
+fn bind(plan: Plan, not_finite: &Data) -> Result<Bound> {
     let problem = Arc::new(Mutex::new(None));
     let noted = problem.clone();
     let model = bayes::Model::new(move |builder| {
@@ -115,7 +142,7 @@ fn bind(plan: Plan) -> Result<Bound> {
             noted.get_or_insert(found);
         }
     });
-    let bound = model.bind(&Data::new());
+    let bound = model.bind(not_finite);
     if let Some(found) = problem.lock().ok().and_then(|mut found| found.take()) {
         return Err(found);
     }

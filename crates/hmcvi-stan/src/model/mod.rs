@@ -5,6 +5,7 @@ pub(crate) mod data;
 pub(crate) mod declared;
 mod generate;
 mod parameter;
+pub(crate) mod uniform;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -41,6 +42,9 @@ pub struct Settings {
     pub constants: bool,
     /// Seed of draws in transformed data.
     pub seed: u64,
+    /// Whether parameters that are uniform between known numbers, each of them, have these numbers for bounds. The posterior
+    /// is the same; unconstrained values are not those of Stan where the program does not declare the bounds.
+    pub bounds_of_uniform: bool,
 }
 
 /// A program with its data.

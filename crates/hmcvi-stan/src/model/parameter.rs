@@ -3,6 +3,7 @@
 use hmcvi::bayes::{Arg, Builder, Dims, Order, Support, Var};
 
 use super::data::bound;
+use super::uniform::Bounds;
 use crate::ast::{Constraint, Special, Stmt, StmtKind};
 use crate::error::{Problem, Result};
 use crate::machine::{Frame, Machine, data_of};
@@ -37,6 +38,7 @@ pub(crate) fn declare(
     machine: &mut Machine<'_>,
     statement: &Stmt,
     all: &mut Vec<Parameter>,
+    narrower: &Bounds,
     frame: &mut Frame,
 ) -> Result<()> {
     let StmtKind::Declare { name, declared, slot, .. } = &statement.kind else { return Ok(()) };
@@ -76,7 +78,7 @@ pub(crate) fn declare(
         arguments.push(data_of(&value));
         Ok(true)
     };
-    let kind = match &declared.constraint {
+    let mut kind = match &declared.constraint {
         Constraint::None => Kind::Bounds { lower: false, upper: false },
         Constraint::Bounds { lower, upper } => {
             let lower = given(machine, lower.as_ref(), f64::NEG_INFINITY, frame)?;
@@ -90,6 +92,10 @@ pub(crate) fn declare(
         }
         Constraint::Named(special) => Kind::Named(*special),
     };
+    if let Some(bounds) = narrower.get(&all.len()) {
+        arguments = bounds.iter().map(|own| data_of(&Value::vector(own.clone()))).collect();
+        kind = Kind::Bounds { lower: true, upper: true };
+    }
     let length = elements;
     let data = machine.tape.push(Op::Param(all.len() as u32), u64::MAX, arguments, length).map_err(wrong)?;
     let fixed = fixed_value(kind, &sizes);

@@ -165,9 +165,9 @@ impl Parser {
                 self.advance();
                 Ok(self.make(ExprKind::Imaginary(number), span))
             }
-            Token::Text(_) => {
+            Token::Text(text) => {
                 self.advance();
-                Ok(self.make(ExprKind::Text, span))
+                Ok(self.make(ExprKind::Text(text), span))
             }
             Token::Name(name) => {
                 self.advance();

@@ -78,8 +78,8 @@ impl Parser {
             }
             "reject" | "fatal_error" => {
                 self.advance();
-                self.arguments()?;
-                self.end(StmtKind::Reject)
+                let said = self.arguments()?;
+                self.end(StmtKind::Reject(said))
             }
             "target" if *self.ahead(1) == Token::Sign("+=") => {
                 self.advance();

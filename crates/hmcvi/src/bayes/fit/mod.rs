@@ -112,8 +112,8 @@ pub struct Progress {
 pub enum FitError {
     /// No place with a density was found.
     #[error(
-        "none of 100 random places has a finite log density and gradient{}; check the data, the supports, and what \
-         `add_log_density` adds", after_colon(.why)
+        "none of 100 random places has a finite log density and gradient{}; check the data, the supports, and what is \
+         added to the log density", after_colon(.why)
     )]
     NoDensity {
         /// What has none, as far as that is known.
