@@ -165,7 +165,11 @@ impl Processes {
 
     /// This process for work of its own, with its share of the cores.
     pub(crate) fn apart(&self) -> Processes {
-        Processes { apart: self.ranks().map(|_| self.here()), ..Processes::default() }
+        Processes {
+            #[cfg(feature = "mpi")]
+            joined: None,
+            apart: self.ranks().map(|_| self.here()),
+        }
     }
 
     /// Measures from now on where the time goes; answers what was measured since it was last asked.
