@@ -361,7 +361,9 @@ mod tests {
         let missed = Some(MissedPart { log_evidence, share: 0.549, middle });
         let (finding, verdict, record) = of(Some(FitElsewhere { walks: 4, missed }));
         assert_eq!((finding.level, verdict), (Level::Problem, Trust::Bad));
-        assert!(finding.finding.contains("at least 54% as much") && finding.finding.ends_with("d = -1.500, …"));
+        assert!(
+            finding.finding.contains("at least 54% as much") && finding.finding.ends_with("d = -1.500, …")
+        );
         // What weights say of the draws that there are stays what it is.
         let weights = diagnose_fit(&record, "runs/x").into_iter().find(|f| f.about == "k-hat");
         assert_eq!(weights.expect("it is looked at").level, Level::Good);
