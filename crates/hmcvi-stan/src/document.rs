@@ -72,9 +72,9 @@ in which each step needs the one before is unrolled.
 - **Generated quantities** are computed for each draw, in double precision; there everything is known, also positions,
   sizes of loops and conditions. Draws of `_rng` functions depend on the seed and the number of the draw alone. A draw for
   which they fail keeps its parameters, has `NaN` for them, and is reported with its number and the line.
-- **Uniform priors**: where a parameter is declared wider than `~ uniform` between known numbers leaves it, fits and chains
-  take these numbers for its bounds, if all its numbers have them. Densities at unconstrained values are those of Stan
-  unless that is asked for (`Settings::bounds_of_uniform`).
+- **Uniform priors**: where a parameter is declared wider than `~ uniform` between known numbers from -10 to 10 leaves it,
+  fits and chains take these numbers for its bounds, if all its numbers have them. Densities at unconstrained values are
+  those of Stan unless that is asked for (`Settings::bounds_of_uniform`).
 - **Bounds of transformed parameters** and other declared types that are not of parameters are checked where values are
   known: in data, and for each draw with the generated quantities. Other than in Stan, values beyond them keep their
   density; a condition with `reject` takes it from them.

@@ -248,11 +248,12 @@ fn uniform_priors_are_bounds_where_that_is_asked_for() {
         let z = &z[..own.dimension()];
         assert!((at(&own, z) - at(&expected, z)).abs() < 1e-12, "{text}");
     }
-    // Where a number has no bounds, or has them under a condition, all is as it is declared.
+    // Where a number has no bounds, or far ones, or has them under a condition, all is as it is declared.
     let unchanged = [
         "parameters { vector[2] b; } model { b[1] ~ uniform(-1, 1); b ~ normal(0, 1); }",
         "parameters { real<lower=-1> b; } model { b ~ normal(0, 1); if (b > 0) b ~ uniform(-1, 1); }",
         "parameters { ordered[2] b; } model { b ~ uniform(-2, 2); }",
+        "parameters { vector[2] b; } model { b ~ uniform(-100, 5); }",
         "parameters { real<lower=0, upper=1> b; } model { b ~ uniform(-1, 2); }",
     ];
     for text in unchanged {

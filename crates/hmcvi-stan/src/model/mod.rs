@@ -42,7 +42,7 @@ pub struct Settings {
     pub constants: bool,
     /// Seed of draws in transformed data.
     pub seed: u64,
-    /// Whether parameters that are uniform between known numbers, each of them, have these numbers for bounds. The posterior
+    /// Whether parameters that are uniform between known numbers near 0, each of them, have these for bounds. The posterior
     /// is the same; unconstrained values are not those of Stan where the program does not declare the bounds.
     pub bounds_of_uniform: bool,
 }

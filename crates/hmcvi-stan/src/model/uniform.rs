@@ -7,6 +7,10 @@ use crate::machine::Machine;
 use crate::tape::{Node, Op};
 use crate::value::{Cell, Value};
 
+/// Bounds further from 0 than this are left to the density: fits and chains begin in the middle between bounds, which would
+/// be far from where they begin without.
+const FAR: f64 = 10.0;
+
 /// A number that is uniform between two others.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Uniform {
@@ -44,8 +48,8 @@ pub(super) fn bounds(machine: &Machine<'_>, parameters: &[Parameter]) -> Bounds 
     let narrower = |(node, (number, found)): (u32, (usize, [Vec<f64>; 2]))| {
         let [low, high] = &found;
         let own = declared(&parameters[number], &machine.tape.nodes[node as usize])?;
-        let finite = low.iter().chain(high).all(|x| x.is_finite());
-        let fine = finite && low.iter().zip(high).all(|(low, high)| low < high);
+        let near = low.iter().chain(high).all(|x| x.abs() <= FAR);
+        let fine = near && low.iter().zip(high).all(|(low, high)| low < high);
         (fine && own != found).then_some((number, found))
     };
     all.into_iter().filter_map(narrower).collect()
