@@ -1,7 +1,11 @@
 //! Share rows out among processes with a GPU each, which are threads here that share a card: results are those of one, up
 //! to the rounding of sums. Without a GPU every test says so and passes.
 #![cfg(feature = "cuda")]
-#![allow(missing_docs, reason = "tests are named for what they guard")]
+#![allow(
+    missing_docs,
+    clippy::print_stderr,
+    reason = "tests are named for what they guard, and say where they are skipped"
+)]
 
 mod common;
 #[path = "common/meeting.rs"]
