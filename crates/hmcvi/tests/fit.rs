@@ -265,6 +265,7 @@ fn settings_that_mean_nothing_are_refused_by_name() {
         (Fit { learning_rate: f64::NAN, ..usual() }, "`learning_rate` is NaN, but must be a number above 0"),
         (Fit { learning_rate: 1e6, ..usual() }, "`learning_rate` is 1000000, but must be a number above 0"),
         (Fit { tolerance: f64::NAN, ..usual() }, "`tolerance` is NaN, but must be a number of at least 0"),
+        (Fit { gaussian: Covariance::Auto(0), ..usual() }, "`gaussian` is a low-rank covariance of rank 0"),
         (
             Fit { gaussian: Covariance::LowRank(0), ..usual() },
             "`gaussian` is a low-rank covariance of rank 0",
@@ -297,4 +298,22 @@ fn a_posterior_without_end_is_refused_by_the_name_of_the_variable() {
     });
     let error = model.bind(&Data::new()).expect("a model").fit(&Fit::default()).expect_err("refused");
     assert!(matches!(&error, FitError::Improper { name, .. } if name == "a"), "{error}");
+}
+
+#[test]
+fn covariances_are_learnt_where_there_are_few_dimensions_and_directions_where_there_are_many() {
+    let auto = Covariance::default();
+    assert_eq!(auto.in_dimensions(300), Covariance::FullRank);
+    assert_eq!(auto.in_dimensions(301), Covariance::LowRank(5));
+    assert_eq!(Covariance::FullRank.in_dimensions(301), Covariance::FullRank);
+    // A fit means what it says: in few dimensions the same bits.
+    let model = Model::new(|m| {
+        m.sample("x", normal(1.0, 2.0).shape(3));
+    });
+    let bound = model.bind(&Data::new()).expect("a model");
+    let of = |gaussian| {
+        let fit = Fit { gaussian, most_updates: 100, ..Fit::default() };
+        bound.fit(&fit).expect("a fit").draws(50, 1).expect("draws").log_weights().to_vec()
+    };
+    assert_eq!(of(auto), of(Covariance::FullRank));
 }

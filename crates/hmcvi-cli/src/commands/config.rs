@@ -130,7 +130,7 @@ mod tests {
         let text = of_fit();
         assert_eq!(FitSpec::from_toml(&text).expect("the text is a valid file"), FitSpec::default());
         assert!(!text.contains("# \n"), "something has no description: {text}");
-        assert!(text.contains("#   \"mean-field\": Variances only.\ncovariance = \"full-rank\""), "{text}");
+        assert!(text.contains("#   \"mean-field\": Variances only.\ncovariance = \"auto\""), "{text}");
     }
 
     #[test]

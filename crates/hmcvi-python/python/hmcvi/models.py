@@ -74,7 +74,7 @@ class Posterior:
         seed: int = 1,
         draws: int = 4000,
         method: str = "hmcvi",
-        gaussian: str = "full-rank",
+        gaussian: str = "auto",
         resample: str = "auto",
         hmc_steps: int | None = None,
         leapfrog_steps: int | None = None,

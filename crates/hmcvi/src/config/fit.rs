@@ -83,8 +83,10 @@ pub enum Resample {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum CovarianceKind {
-    /// Any.
+    /// Any in up to 300 dimensions, low-rank beyond.
     #[default]
+    Auto,
+    /// Any.
     FullRank,
     /// Variances, and some directions in which it is wider or narrower.
     LowRank,
@@ -106,7 +108,7 @@ pub struct GaussianSettings {
 
 impl Default for GaussianSettings {
     fn default() -> Self {
-        GaussianSettings { covariance: CovarianceKind::FullRank, rank: 5 }
+        GaussianSettings { covariance: CovarianceKind::Auto, rank: 5 }
     }
 }
 

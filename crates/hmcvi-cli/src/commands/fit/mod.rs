@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Args, ValueEnum};
+use hmcvi::bayes::{Covariance, Fit};
 use hmcvi::config::{ConfigError, CovarianceKind, FitSpec, Resample};
 use hmcvi::run::{DirectoryError, FitDirectory};
 use hmcvi_fit::{Subject, open, stem};
@@ -43,7 +44,7 @@ pub(crate) struct Arguments {
     /// Draws to keep, of all chains together [default: 4000]
     #[arg(long, value_name = "N")]
     draws: Option<usize>,
-    /// Covariance of the Gaussian that draws begin with [default: full-rank]
+    /// Covariance of the Gaussian that draws begin with [default: auto]
     #[arg(long, value_enum)]
     gaussian: Option<GaussianName>,
     /// HMC steps of the chain [default: 3]
@@ -84,6 +85,8 @@ enum MethodName {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum GaussianName {
+    /// Any covariance in up to 300 dimensions, low-rank beyond
+    Auto,
     /// Any covariance
     FullRank,
     /// Variances, and `gaussian.rank` directions in which it is wider or narrower
@@ -116,7 +119,7 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
         "{}: {} real numbers; {}; into {}",
         subject.name,
         subject.bound.dimension(),
-        in_words(&spec),
+        in_words(&spec, subject.bound.dimension()),
         out.display()
     ));
     let record = keep(context, &spec, &subject, &out, arguments.force)?;
@@ -207,6 +210,7 @@ fn understand(model: &str, arguments: &Arguments) -> Result<FitSpec, Failure> {
     }
     if let Some(gaussian) = arguments.gaussian {
         spec.gaussian.covariance = match gaussian {
+            GaussianName::Auto => CovarianceKind::Auto,
             GaussianName::FullRank => CovarianceKind::FullRank,
             GaussianName::LowRank => CovarianceKind::LowRank,
             GaussianName::MeanField => CovarianceKind::MeanField,
@@ -258,11 +262,11 @@ fn place(spec: &FitSpec, arguments: &Arguments) -> PathBuf {
     arguments.out.clone().unwrap_or_else(name)
 }
 
-fn in_words(spec: &FitSpec) -> String {
-    let gaussian = match spec.gaussian.covariance {
-        CovarianceKind::FullRank => "a full-rank Gaussian",
-        CovarianceKind::LowRank => "a low-rank Gaussian",
-        CovarianceKind::MeanField => "a mean-field Gaussian",
+fn in_words(spec: &FitSpec, dimension: usize) -> String {
+    let gaussian = match Fit::from(spec).gaussian.in_dimensions(dimension) {
+        Covariance::LowRank(_) => "a low-rank Gaussian",
+        Covariance::MeanField => "a mean-field Gaussian",
+        Covariance::FullRank | Covariance::Auto(_) => "a full-rank Gaussian",
     };
     match spec.method {
         FitMethod::Hmcvi => format!("{gaussian} and {}", super::train::steps(&spec.chain)),

@@ -28,7 +28,7 @@ impl Fit {
             refuse(value == 0, key, value, "at least 1")?;
         }
         refuse(self.hidden.contains(&0), "hidden", format!("{:?}", self.hidden), "sizes of at least 1")?;
-        if let Covariance::LowRank(rank) = self.gaussian {
+        if let Covariance::LowRank(rank) | Covariance::Auto(rank) = self.gaussian {
             refuse(rank == 0, "gaussian", "a low-rank covariance of rank 0", "of rank 1 or more")?;
         }
         let rate = self.learning_rate;

@@ -9,22 +9,42 @@ use hmcvi_graph::{CpuOptions, Expr, Graph, Run, Store};
 use serde::{Deserialize, Serialize};
 
 use super::bend::bend;
+use super::matching::MOST_DIMENSIONS;
 use super::normal::FullGaussian;
 use crate::bayes::Bound;
 use crate::nn::{Initial, Parameters};
 use crate::potential::Potential;
 
 /// The covariance of the Gaussian that an approximation begins with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Covariance {
+    /// Any in up to 300 dimensions; beyond, variances and so many directions: there are too many covariances to learn.
+    Auto(usize),
     /// Variances only.
     MeanField,
     /// Variances, and some directions in which it is wider or narrower.
     LowRank(usize),
     /// Any.
-    #[default]
     FullRank,
+}
+
+impl Default for Covariance {
+    fn default() -> Self {
+        Covariance::Auto(5)
+    }
+}
+
+impl Covariance {
+    /// The covariance that is meant in so many dimensions.
+    #[must_use]
+    pub fn in_dimensions(self, dimension: usize) -> Self {
+        match self {
+            Covariance::Auto(_) if dimension <= MOST_DIMENSIONS => Covariance::FullRank,
+            Covariance::Auto(rank) => Covariance::LowRank(rank),
+            given => given,
+        }
+    }
 }
 
 /// The map, in coordinates in which the first guess is the standard Gaussian.
@@ -39,10 +59,8 @@ pub(super) struct Map {
 impl Map {
     /// A map that begins with a Gaussian, or with what its covariance allows of it.
     pub(super) fn new(covariance: Covariance, first: FullGaussian) -> Self {
-        let first = match covariance {
-            Covariance::FullRank => first,
-            Covariance::MeanField | Covariance::LowRank(_) => first.diagonal(),
-        };
+        let covariance = covariance.in_dimensions(first.dimension());
+        let first = if covariance == Covariance::FullRank { first } else { first.diagonal() };
         Map { covariance, first, bent: false }
     }
 

@@ -73,7 +73,7 @@ pub struct Fit {
 impl Default for Fit {
     fn default() -> Self {
         Fit {
-            gaussian: Covariance::FullRank,
+            gaussian: Covariance::default(),
             chain: ChainSettings::near_gaussian(),
             bend: true,
             hidden: vec![32],
@@ -230,7 +230,7 @@ impl Bound {
         self.check_ends(&alone)?;
         let (mut bent, mut chain) = (None, None);
         if !family.is_gaussian() {
-            let full = settings.gaussian == Covariance::FullRank;
+            let full = map.covariance == Covariance::FullRank;
             if settings.bend && full && self.dimension() <= matching::MOST_DIMENSIONS {
                 let (straight, before) = (map.clone(), store.clone());
                 map = map.bent();

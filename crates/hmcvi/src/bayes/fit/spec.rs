@@ -9,6 +9,7 @@ impl From<&FitSpec> for Fit {
     /// What these settings say of a fit; without a chain where only the Gaussian is asked for, or needed.
     fn from(spec: &FitSpec) -> Self {
         let gaussian = match spec.gaussian.covariance {
+            CovarianceKind::Auto => Covariance::Auto(spec.gaussian.rank),
             CovarianceKind::FullRank => Covariance::FullRank,
             CovarianceKind::LowRank => Covariance::LowRank(spec.gaussian.rank),
             CovarianceKind::MeanField => Covariance::MeanField,
