@@ -92,13 +92,13 @@ impl Fitted {
 }
 
 /// The squared distance from the mean that next to no draws of a Gaussian exceed (Laurent and Massart 2000, at `e⁻³`).
-fn radius(d: usize) -> f64 {
+pub(super) fn radius(d: usize) -> f64 {
     let d = d as f64;
     d + 2.0 * (3.0 * d).sqrt() + 6.0
 }
 
 /// The squared distance of a place from the mean.
-fn distance(gaussian: &FullGaussian, place: &[f64]) -> f64 {
+pub(super) fn distance(gaussian: &FullGaussian, place: &[f64]) -> f64 {
     forward_substitute(&gaussian.factor, place, &gaussian.mean).iter().map(|e| e * e).sum()
 }
 

@@ -7,14 +7,16 @@ use super::normal::FullGaussian;
 use super::path::{Candidate, bound_of};
 use crate::linalg::{cholesky, product, symmetric_eigen, transpose};
 
-/// Dimensions above which covariances are not matched: each batch would cost more than it tells.
+/// Dimensions above which variances alone are matched: with covariances each batch would cost more than it tells.
 pub(super) const MOST_DIMENSIONS: usize = 300;
+/// Rows of a batch that matches variances.
+const ROWS_FOR_VARIANCES: usize = 128;
 /// Batches that match scores after the last one of which the bound rose by much, and of all of them together.
 const BATCHES: u64 = 60;
 const MOST_BATCHES: u64 = 600;
 /// Batches after which the bound is looked at, and the rise, in nats, that is much.
 const BETWEEN_LOOKS: u64 = 10;
-const MUCH: f64 = 1.0;
+pub(super) const MUCH: f64 = 1.0;
 
 /// Rows of a batch.
 pub(super) fn rows(dimension: usize) -> usize {
@@ -22,39 +24,45 @@ pub(super) fn rows(dimension: usize) -> usize {
 }
 
 /// Takes a Gaussian through batches until its bound stands still, and gives the best one. `watch` is told batches so far,
-/// of how many at most, and the bound; it returns whether to go on.
+/// of how many at most, and the best one; it returns whether to go on.
 pub(super) fn settle(
     many: &mut Evaluator,
     found: Candidate,
     seed: u64,
-    watch: &mut dyn FnMut(usize, usize, f64) -> bool,
+    watch: &mut dyn FnMut(usize, usize, &Candidate) -> bool,
 ) -> Result<Candidate, FitError> {
-    let d = found.gaussian.dimension();
-    let Candidate { mut gaussian, mut bound } = found;
-    let (rows, mut current) = (rows(d), gaussian.clone());
+    let (d, mut best) = (found.gaussian.dimension(), found);
+    let variances = d > MOST_DIMENSIONS;
+    let mut current = if variances { best.gaussian.diagonal() } else { best.gaussian.clone() };
     // Far away, every batch counts for as much as the first.
     let mut since = 0;
-    for batch in 0..if d > MOST_DIMENSIONS { 0 } else { MOST_BATCHES } {
-        let trust = (rows * d) as f64 / (since + 1) as f64;
+    for batch in 0..MOST_BATCHES {
+        let about = (seed, 1000 + batch);
+        let (rows, parameters) = if variances { (ROWS_FOR_VARIANCES, 1) } else { (rows(d), d) };
+        let trust = (rows * parameters) as f64 / (since + 1) as f64;
         since += 1;
-        let Some(next) = step(many, &current, rows, trust, (seed, 1000 + batch))? else { break };
+        let next = match variances {
+            true => step_of_variances(many, &current, rows, trust, about)?,
+            false => step(many, &current, rows, trust, about)?,
+        };
+        let Some(next) = next else { break };
         current = next;
         // Noise decides between neighbours; what counts is not to end with a bad one.
         if (batch + 1) % BETWEEN_LOOKS == 0 {
             let found = bound_of(many, &current, seed, 2000 + batch)?;
-            if found > bound + MUCH {
+            if found > best.bound + MUCH {
                 since = 0;
             }
-            if found > bound {
-                (bound, gaussian) = (found, current.clone());
+            if found > best.bound {
+                best = Candidate { gaussian: current.clone(), bound: found };
             }
-            let goes_on = watch(batch as usize + 1, (batch + 1 + BATCHES - since) as usize, bound);
+            let goes_on = watch(batch as usize + 1, (batch + 1 + BATCHES - since) as usize, &best);
             if !goes_on || since >= BATCHES {
                 break;
             }
         }
     }
-    Ok(Candidate { gaussian, bound })
+    Ok(best)
 }
 
 /// Moves a Gaussian so that its scores match those of a batch of its own draws. `trust` is large where the batch counts
@@ -96,6 +104,49 @@ fn step(
     let factor = product(&gaussian.factor, &factor, d);
     let fine = factor.iter().chain(&mean).all(|x| x.is_finite()) && (0..d).all(|i| factor[i * d + i] > 0.0);
     Ok(fine.then(|| FullGaussian { mean: gaussian.place(&mean), factor }))
+}
+
+/// The same for a Gaussian without covariances, each dimension on its own.
+fn step_of_variances(
+    evaluator: &mut Evaluator,
+    gaussian: &FullGaussian,
+    rows: usize,
+    trust: f64,
+    (seed, step): (u64, u64),
+) -> Result<Option<FullGaussian>, FitError> {
+    let d = gaussian.dimension();
+    let scales: Vec<f64> = (0..d).map(|i| gaussian.factor[i * d + i]).collect();
+    let (points, places) = gaussian.draws_of_variances(rows, seed, step);
+    evaluator.evaluate(&points)?;
+    // Sums of places, pulls and their squares, over rows that have a gradient.
+    let (mut sums, mut n) = (vec![[0.0; 4]; d], 0.0);
+    for (places, scores) in places.chunks(d).zip(evaluator.gradient().chunks(d)) {
+        if scores.iter().any(|score| !score.is_finite()) {
+            continue;
+        }
+        n += 1.0;
+        for (sums, (e, pull)) in
+            sums.iter_mut().zip(places.iter().zip(scores.iter().zip(&scales).map(|(g, s)| g * s)))
+        {
+            [*e, e * e, pull, pull * pull].iter().zip(sums).for_each(|(x, sum)| *sum += x);
+        }
+    }
+    if n < 2.0 {
+        return Ok(None);
+    }
+    let rest = trust / (1.0 + trust);
+    let (mut mean, mut factor) = (gaussian.mean.clone(), vec![0.0; d * d]);
+    for (i, sums) in sums.iter().enumerate() {
+        let [place, place_square, pull, pull_square] = sums.map(|sum| sum / n);
+        let (spread, roughness) = (place_square - place * place, pull_square - pull * pull);
+        let u = trust * roughness + rest * pull * pull;
+        let v = 1.0 + trust * spread + rest * place * place;
+        let variance = 2.0 * v / (1.0 + (1.0 + 4.0 * u * v).sqrt());
+        mean[i] += scales[i] * rest * (variance * pull + place);
+        factor[i * d + i] = scales[i] * variance.sqrt();
+    }
+    let fine = mean.iter().all(|x| x.is_finite()) && (0..d).all(|i| factor[i * d + i].is_normal());
+    Ok(fine.then_some(FullGaussian { mean, factor }))
 }
 
 /// The positive definite `Σ` with `ΣUΣ + Σ = V`.

@@ -278,10 +278,17 @@ impl Bound {
                 failed => failed.unwrap_or(FitError::NoStart),
             });
         };
-        let found = matching::settle(&mut many, best, settings.seed, &mut |done, most, bound| {
-            watch(Progress { stage: Stage::Start, updates: (done, most), bound })
+        let mut goes_on = true;
+        let found = matching::settle(&mut many, best, settings.seed, &mut |done, most, best| {
+            goes_on = watch(Progress { stage: Stage::Start, updates: (done, most), bound: best.bound });
+            goes_on
         })?;
-        Ok(found.gaussian)
+        // Densities that rise without end in a corner, as those of groups do where they have no spread, draw walks there.
+        let wide =
+            matching::settle(&mut many, path::Candidate::wide(d), settings.seed, &mut |_, _, wide| {
+                goes_on && elsewhere::distance(&found.gaussian, &wide.gaussian.mean) > elsewhere::radius(d)
+            })?;
+        Ok(if wide.bound > found.bound + matching::MUCH { wide.gaussian } else { found.gaussian })
     }
 
     /// Learns the map and the chain of a family, from what the store has of them.

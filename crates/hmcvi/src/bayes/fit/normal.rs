@@ -64,10 +64,24 @@ impl FullGaussian {
         (points, densities)
     }
 
+    /// Draws of a Gaussian without covariances, one after the other, and their standard normal coordinates.
+    pub(super) fn draws_of_variances(&self, rows: usize, seed: u64, step: u64) -> (Vec<f64>, Vec<f64>) {
+        let d = self.dimension();
+        let mut places = vec![0.0; rows * d];
+        for (row, e) in places.chunks_mut(d).enumerate() {
+            random::normal(Key { seed, stream: STREAM, step, row: row as u32 }, e);
+        }
+        let moved = |(k, e): (usize, &f64)| self.mean[k % d] + self.factor[k % d * (d + 1)] * e;
+        (places.iter().enumerate().map(moved).collect(), places)
+    }
+
     /// The same without what its dimensions have to do with each other. Variances are those of each dimension where all
     /// others are known: what a bound prefers.
     pub(super) fn diagonal(&self) -> Self {
         let d = self.dimension();
+        if (0..d).all(|i| self.factor[i * d..i * d + i].iter().all(|covariance| *covariance == 0.0)) {
+            return self.clone();
+        }
         let mut factor = vec![0.0; d * d];
         for i in 0..d {
             let mut unit = vec![0.0; d];

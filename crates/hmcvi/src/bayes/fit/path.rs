@@ -24,6 +24,16 @@ pub(super) struct Candidate {
     pub(super) bound: f64,
 }
 
+impl Candidate {
+    /// The standard Gaussian, before anything is known of its bound.
+    pub(super) fn wide(d: usize) -> Self {
+        Candidate {
+            gaussian: FullGaussian { mean: vec![0.0; d], factor: unit(d, 1.0) },
+            bound: f64::NEG_INFINITY,
+        }
+    }
+}
+
 /// A place with density and gradient.
 #[derive(Clone)]
 struct Place {
