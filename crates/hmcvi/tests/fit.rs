@@ -1,12 +1,13 @@
 //! Fits of models by description, held against what is known of their posteriors.
 
-use std::f64::consts::PI;
+use std::f64::consts::{PI, TAU};
 
 use hmcvi::bayes::fit::{Progress, Stage, Stopped};
 use hmcvi::bayes::{
-    Bound, Covariance, Data, Draws, Fit, FitError, Model, Order, Support, half_cauchy, normal,
+    Bound, Covariance, Data, Draws, Fit, FitError, Model, Order, Support, half_cauchy, half_normal, normal,
 };
 use hmcvi::family::ChainSettings;
+use hmcvi_graph::random::Key;
 
 const Y: [f64; 8] = [28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0];
 const SD: [f64; 8] = [15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0];
@@ -316,4 +317,51 @@ fn covariances_are_learnt_where_there_are_few_dimensions_and_directions_where_th
         bound.fit(&fit).expect("a fit").draws(50, 1).expect("draws").log_weights().to_vec()
     };
     assert_eq!(of(auto), of(Covariance::FullRank));
+}
+
+#[test]
+fn groups_whose_density_rises_without_end_where_they_have_no_spread_are_fitted_where_their_mass_is() {
+    // θ ~ N(μ, τ), y ~ N(θ, 1): the density has a pole at τ = 0, where there is next to no mass.
+    for groups in [100, 310] {
+        let mut y = vec![0.0; groups];
+        hmcvi_graph::random::normal(Key { seed: 3, stream: 1, step: 0, row: 0 }, &mut y);
+        y.iter_mut().for_each(|y| *y = 1.0 + 1.6 * *y);
+        let model = Model::new(move |m| {
+            let y = m.data("y");
+            let mu = m.sample("mu", normal(0.0, 5.0));
+            let tau = m.sample("tau", half_normal(2.0));
+            let theta = m.sample("theta", normal(mu, tau).shape(groups));
+            m.observe("y", normal(theta, 1.0), y);
+        });
+        let bound = model.bind(&Data::new().with("y", y.clone())).expect("a model");
+        let draws = bound.fit(&Fit::default().without_chain()).expect("a fit").draws(2000, 1).expect("draws");
+        let exact = evidence_of_groups(&y);
+        let ((found, error), k_hat) = (draws.bound(), draws.smoothed().k_hat);
+        assert!(
+            found < exact + 4.0 * error && found > exact - 2.0,
+            "{groups}: {found} of {exact}, k-hat {k_hat:?}"
+        );
+    }
+}
+
+/// `log ∫ N(μ; 0, 5) 2N(τ; 0, 2) Π N(y; μ, √(1 + τ²)) dμ dτ`, by quadrature over τ.
+fn evidence_of_groups(y: &[f64]) -> f64 {
+    let (n, sum, squares) = (y.len() as f64, y.iter().sum::<f64>(), y.iter().map(|y| y * y).sum::<f64>());
+    let step = 0.005;
+    let logs: Vec<f64> = (0..1200)
+        .map(|i| (f64::from(i) + 0.5) * step)
+        .map(|tau| {
+            let variance = 1.0 + tau * tau;
+            let (precision, pull) = (n / variance + 1.0 / 25.0, sum / variance);
+            0.5 * (pull * pull / precision
+                - squares / variance
+                - (25.0 * precision).ln()
+                - n * (TAU * variance).ln())
+                - 0.5 * (TAU * 4.0).ln()
+                + 2f64.ln()
+                - tau * tau / 8.0
+        })
+        .collect();
+    let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    most + (logs.iter().map(|log| (log - most).exp()).sum::<f64>() * step).ln()
 }

@@ -49,7 +49,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> Result<(), Failur
     let stages = if options.is_status() { &times[times.len().saturating_sub(1)..] } else { &times[..] };
     for text in stages.iter().map(|at| described(*at, &times)).chain(times.is_empty().then(|| ROWS.into())) {
         let worked = sweep::run_described(context, &text, NAME, options);
-        if !context.processes.leads() || !out.is_dir() {
+        if !context.processes.leads() || !sweep::is_folder(&out) {
             worked?;
             continue;
         }
