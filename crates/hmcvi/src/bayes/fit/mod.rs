@@ -1,8 +1,8 @@
 //! Fit an approximation to the posterior of a model, and say how far to trust it.
 //!
-//! [`Bound::fit`] walks uphill and takes the best Gaussian on its way, lets its scores match those of the density, learns
-//! a Gaussian of the chosen family, finds masses and a step size, and learns the chain, until the bound stands still. What
-//! it gives is a [`Fitted`].
+//! [`Bound::fit`] walks uphill and takes the best Gaussian on its way, lets its scores match those of the density, and those
+//! of a wide one, too. It learns a Gaussian of the chosen family from the better one, finds masses and a step size, and
+//! learns the chain, until the bound stands still. What it gives is a [`Fitted`].
 
 mod bend;
 mod check;
@@ -249,7 +249,7 @@ impl Bound {
         Ok(Fitted { bound, map, alone, family, store, gaussian, bent, chain, seconds, seed })
     }
 
-    /// A Gaussian near the posterior: the best of some walks, matched to the scores of the density.
+    /// A Gaussian near the posterior: the best of some walks or a wide one, matched to the scores of the density.
     fn first_gaussian(
         &self,
         settings: &Fit,
@@ -278,16 +278,22 @@ impl Bound {
                 failed => failed.unwrap_or(FitError::NoStart),
             });
         };
-        let mut goes_on = true;
+        let (mut goes_on, mut before) = (true, 0);
         let found = matching::settle(&mut many, best, settings.seed, &mut |done, most, best| {
+            before = done;
             goes_on = watch(Progress { stage: Stage::Start, updates: (done, most), bound: best.bound });
             goes_on
         })?;
+        if !goes_on {
+            return Ok(found.gaussian);
+        }
         // Densities that rise without end in a corner, as those of groups do where they have no spread, draw walks there.
-        let wide =
-            matching::settle(&mut many, path::Candidate::wide(d), settings.seed, &mut |_, _, wide| {
-                goes_on && elsewhere::distance(&found.gaussian, &wide.gaussian.mean) > elsewhere::radius(d)
-            })?;
+        let wide = path::Candidate::wide(d);
+        let wide = matching::settle(&mut many, wide, settings.seed, &mut |done, most, wide| {
+            let (updates, bound) = ((before + done, before + most), wide.bound.max(found.bound));
+            elsewhere::distance(&found.gaussian, &wide.gaussian.mean) > elsewhere::radius(d)
+                && watch(Progress { stage: Stage::Start, updates, bound })
+        })?;
         Ok(if wide.bound > found.bound + matching::MUCH { wide.gaussian } else { found.gaussian })
     }
 
