@@ -79,7 +79,9 @@ def test_bars_are_those_of_tqdm(monkeypatch):
             super().close()
 
     monkeypatch.setattr(auto, "tqdm", Bar)
-    schools(**SCHOOLS).fit(**{**QUICK, "progress": True})
+    # Bars are looked at every 50 ms: the fit takes longer than that.
+    longer = {"learning.most_updates": 6000, "learning.tolerance": 0.0}
+    schools(**SCHOOLS).fit(**{**QUICK, "settings": longer, "progress": True})
     names = [bar.desc.removesuffix(": ") for bar in bars]
     assert "schools: learning the Gaussian" in names and all(name.startswith("schools: ") for name in names)
     assert all(bar.disable or bar.n <= bar.total for bar in bars) and any("bound -3" in (bar.said or "") for bar in bars)

@@ -262,7 +262,8 @@ impl Places {
                 Op::Scalar(_) => 0,
                 _ => cost.get(a).copied().unwrap_or(1),
             };
-            let total = own + stage.args(id).iter().map(of).sum::<usize>();
+            // What is used twice on the way counts twice: in deep expressions more often than a number holds.
+            let total = stage.args(id).iter().map(of).fold(own, usize::saturating_add);
             if total > CHEAP && self.needed[&id].len() > 1 {
                 self.kept.insert(id);
             }
